@@ -14,7 +14,7 @@ mod ior;
 mod raised;
 mod registration;
 mod server_request;
-mod service_contexts;
+pub(crate) mod service_contexts;
 mod slots;
 
 pub use client_request::{ClientRequestInfo, ClientRequestInterceptor};
@@ -28,7 +28,6 @@ pub use slots::{InvalidSlot, PiCurrent, SlotId};
 pub(crate) use client_request::{Kind, Outgoing, Watch};
 pub(crate) use flow::FlowEnd;
 pub(crate) use server_request::{Received, ServerWatch, TargetInterface};
-pub(crate) use service_contexts::copied;
 
 /// What all interceptors are (`PortableInterceptor::Interceptor`).
 pub trait Interceptor: Send + Sync {

@@ -278,8 +278,13 @@ struct Passing<'w> {
 impl<'w> Passing<'w> {
     fn new(orb: &Orb, key: &[u8], operation: &Operation, client: Option<&'w Watch>) -> Self {
         let contexts = client.map_or_else(Vec::new, Watch::added);
-        let watch =
-            interceptor::watch(orb, key, operation.name(), ResponseFlags::WithTarget, contexts);
+        let watch = interceptor::watch(
+            orb,
+            key,
+            operation.name(),
+            ResponseFlags::WithTarget,
+            Some(contexts),
+        );
         Passing { watch, client, refusal: None }
     }
 

@@ -70,7 +70,8 @@ pub(crate) struct Received<'r> {
     pub(crate) orb: &'r Orb,
     pub(crate) operation: &'r str,
     pub(crate) response: ResponseFlags,
-    pub(crate) contexts: Vec<ServiceContext>,
+    /// `None` where they are more than is kept.
+    pub(crate) contexts: Option<Vec<ServiceContext>>,
     /// The names of the POAs on the way to the object, each with a NUL behind it.
     pub(crate) path: Vec<u8>,
     pub(crate) object_id: Vec<u8>,
@@ -88,7 +89,7 @@ pub(crate) struct ServerWatch {
     operation: String,
     response: ResponseFlags,
     request_id: u32,
-    received: Vec<ServiceContext>,
+    received: Option<Vec<ServiceContext>>,
     path: Vec<u8>,
     object_id: Vec<u8>,
     state: Ranked<rank::Leaf, ServerState>,
@@ -352,9 +353,11 @@ impl ServerRequestInfo<'_> {
     /// The service context with this number that came with the request.
     ///
     /// # Errors
-    /// `BAD_PARAM` with the OMG's minor code 26 when there is none.
+    /// `BAD_PARAM` with the OMG's minor code 26 when there is none, `IMP_LIMIT` when those of the
+    /// request have more than 16 KiB together and so were not kept; both `COMPLETED_NO`.
     pub fn get_request_service_context(&self, id: u32) -> Result<ServiceContext, SystemException> {
-        service_contexts::find(&self.watch.received, id)
+        let received = service_contexts::all(self.watch.received.as_deref())?;
+        service_contexts::find(received, id)
     }
 
     /// The service context with this number that goes with the reply.

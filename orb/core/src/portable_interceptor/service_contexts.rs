@@ -28,8 +28,33 @@ impl ServiceContext {
 }
 
 /// Copies of those that came with a message.
-pub(crate) fn copied(contexts: &ServiceContexts<'_>) -> Vec<ServiceContext> {
+pub(super) fn copied(contexts: &ServiceContexts<'_>) -> Vec<ServiceContext> {
     contexts.iter().map(|one| ServiceContext::new(one.tag, one.data)).collect()
+}
+
+/// Octets of the contexts of one request that are kept beyond its message. A deferred answer may
+/// keep them for long, and a client chooses how many there are.
+const KEPT_OCTETS_MAX: usize = 16 << 10;
+
+/// Copies of those that came with a request; `None` where they are more than is kept.
+pub(crate) fn kept(contexts: &ServiceContexts<'_>) -> Option<Vec<ServiceContext>> {
+    let octets: usize = contexts.iter().map(|context| context.data.len()).sum();
+    let is_kept = octets <= KEPT_OCTETS_MAX && contexts.len() <= KEPT_OCTETS_MAX / 8;
+    is_kept.then(|| copied(contexts))
+}
+
+/// What [`kept`] gave.
+///
+/// # Errors
+/// `IMP_LIMIT` (`COMPLETED_NO`) where they were more than is kept.
+pub(crate) fn all(kept: Option<&[ServiceContext]>) -> Result<&[ServiceContext], SystemException> {
+    kept.ok_or_else(|| {
+        minor::IMP_LIMIT_MESSAGE_SIZE.no(format!(
+            "the service contexts of this request have more than {KEPT_OCTETS_MAX} octets \
+             together, so they were not kept; a servant that gets the ServerRequest can read them \
+             in place"
+        ))
+    })
 }
 
 /// The context with this number.
@@ -73,6 +98,19 @@ pub(crate) fn add(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_contexts_than_are_kept_are_refused_and_none_of_them_is_copied() {
+        let of = |octets: &[u8], count: usize| {
+            let tagged: Vec<_> = (0..count).map(|_| Tagged { tag: 1, data: octets }).collect();
+            kept(&ServiceContexts::new(&tagged)).map(|contexts| contexts.len())
+        };
+        assert_eq!(of(&[0; KEPT_OCTETS_MAX], 1), Some(1));
+        assert_eq!(of(&[0; KEPT_OCTETS_MAX / 2 + 1], 2), None);
+        assert_eq!(of(&[], KEPT_OCTETS_MAX / 8 + 1), None, "empty ones take memory, too");
+        let refused = all(None).expect_err("they are not there");
+        assert_eq!(refused.minor, minor::IMP_LIMIT_MESSAGE_SIZE);
+    }
 
     #[test]
     fn a_context_is_replaced_only_when_told_to() {

@@ -6,7 +6,7 @@
 //! and a request costs one branch. The interceptors of CORBA 3.3 P1 §16 build on this.
 
 use crate::portable_interceptor::{
-    FlowEnd, Interruption, Received, ServerWatch, ServiceContext, TargetInterface, copied,
+    FlowEnd, Interruption, Received, ServerWatch, ServiceContext, TargetInterface, service_contexts,
 };
 use crate::server::{Servant, ServerRequest, Wanted};
 use crate::{Object, Orb};
@@ -191,7 +191,7 @@ impl Intercepted {
 }
 
 fn watch_of(request: &ServerRequest<'_>) -> ServerWatch {
-    let contexts = copied(&request.request_contexts());
+    let contexts = service_contexts::kept(&request.request_contexts());
     let (orb, key) = (request.orb(), request.object_key());
     watch(orb, key, request.operation(), request.response(), contexts)
 }
@@ -202,7 +202,7 @@ pub(crate) fn watch(
     object_key: &[u8],
     operation: &str,
     response: ResponseFlags,
-    contexts: Vec<ServiceContext>,
+    contexts: Option<Vec<ServiceContext>>,
 ) -> ServerWatch {
     let (mut path, mut object_id) = (Vec::new(), Vec::new());
     if let Some(adapter) = orb.server().adapter.get() {

@@ -7,18 +7,14 @@
 //!
 //! [`Current`]: crate::server::Current
 
-use crate::portable_interceptor::ServiceContext;
+use crate::portable_interceptor::{ServiceContext, service_contexts};
 use crate::server::ServerConnection;
 use corbie_cdr::{Encoder, Error};
 use corbie_giop::{MessageStart, ReplyHeader, ReplyStatus, ServiceContexts, Tagged, write_reply};
 use corbie_threads::lock::{Ranked, rank};
 use corbie_transport::{PeerAddress, PeerIdentity};
-use corbie_types::{SystemException, minor};
+use corbie_types::SystemException;
 use std::sync::Arc;
-
-/// Octets of the contexts of one request that are kept beyond its message. A deferred answer may
-/// keep them for long, and a client chooses how many there are.
-const KEPT_OCTETS_MAX: usize = 16 << 10;
 
 /// What is kept of one request for its servant, whichever thread that runs on.
 pub(crate) struct RequestContext {
@@ -35,12 +31,9 @@ impl RequestContext {
         connection: Option<&Arc<ServerConnection>>,
         received: &ServiceContexts<'_>,
     ) -> Arc<Self> {
-        let octets: usize = received.iter().map(|context| context.data.len()).sum();
-        let copied = |Tagged { tag, data }: Tagged<'_>| ServiceContext::new(tag, data);
-        let is_kept = octets <= KEPT_OCTETS_MAX && received.len() <= KEPT_OCTETS_MAX / 8;
         Arc::new(RequestContext {
             connection: connection.cloned(),
-            received: is_kept.then(|| received.iter().map(copied).collect()),
+            received: service_contexts::kept(received),
             reply: Ranked::new(Vec::new()),
         })
     }
@@ -55,16 +48,13 @@ impl RequestContext {
     /// # Errors
     /// `IMP_LIMIT` (`COMPLETED_NO`) when there are more than is kept.
     pub(crate) fn came(&self) -> Result<&[ServiceContext], SystemException> {
-        self.received.as_deref().ok_or_else(too_large)
+        service_contexts::all(self.received.as_deref())
     }
 
     /// `context` goes back with the reply, instead of one that was set with the same id.
     pub(crate) fn set_reply(&self, context: ServiceContext) {
-        let mut contexts = self.reply.lock();
-        match contexts.iter_mut().find(|known| known.id == context.id) {
-            Some(known) => *known = context,
-            None => contexts.push(context),
-        }
+        // Nothing is refused that may replace.
+        let _ = service_contexts::add(&mut self.reply.lock(), context, true);
     }
 
     /// What goes back with the reply, as far as it was set.
@@ -84,17 +74,8 @@ impl RequestContext {
         status: ReplyStatus,
     ) -> Result<MessageStart, Error> {
         let contexts = self.reply.lock();
-        let tagged = contexts.iter().map(|one| Tagged { tag: one.id, data: &one.data });
-        let tagged: Vec<Tagged<'_>> = tagged.collect();
+        let tagged: Vec<Tagged<'_>> = contexts.iter().map(ServiceContext::as_tagged).collect();
         let service_contexts = ServiceContexts::new(&tagged);
         write_reply(e, &ReplyHeader { request_id, status, service_contexts })
     }
-}
-
-#[cold]
-fn too_large() -> SystemException {
-    minor::IMP_LIMIT_MESSAGE_SIZE.no(format!(
-        "the service contexts of this request have more than {KEPT_OCTETS_MAX} octets together, \
-         so they were not kept; a servant that gets the ServerRequest can read them in place"
-    ))
 }
