@@ -5,9 +5,10 @@
 //! that hold most are refused first, and nothing that was taken is dropped for another queue. What
 //! was given to a client that pulls counts until the transport has it, since it comes back when the
 //! connection breaks. A sixteenth is for queues that hold little. All of it is drawn from the
-//! memory budget of the process (`memory_max`), of which services take half at most.
+//! memory budget of the process (`memory_max`), of which services take half at most: where that is
+//! less than the server's limit, it is what is divided.
 
-use corbie::budget::{Account, Draw, Service};
+use corbie::budget::{self, Account, Draw, Service};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,6 +20,7 @@ const STEP: usize = 1 << 20;
 /// Octets that may be held, and are.
 #[derive(Debug)]
 pub(crate) struct Budget {
+    /// By the server's limit.
     most: usize,
     used: AtomicUsize,
     /// What may be used before more has to be drawn.
@@ -39,6 +41,16 @@ impl Budget {
         })
     }
 
+    /// What may be held: by the server's limit, or by the memory that services may hold.
+    fn most(&self) -> usize {
+        self.most.min(budget::of_services())
+    }
+
+    /// The setting that says so.
+    fn setting(&self) -> &'static str {
+        if self.most <= budget::of_services() { "queues_octets" } else { "memory_max" }
+    }
+
     /// Whether the process has memory for `octets` to be used.
     fn has_memory(&self, octets: usize) -> bool {
         octets <= self.drawn.load(Ordering::Relaxed) || self.draw(octets)
@@ -47,7 +59,9 @@ impl Budget {
     #[cold]
     fn draw(&self, octets: usize) -> bool {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let wanted = octets.next_multiple_of(STEP);
+        // Others may have taken more, or given back, since the caller looked.
+        let octets = octets.max(self.used());
+        let wanted = octets.next_multiple_of(STEP).min(budget::of_services()).max(octets);
         let is_drawn = memory.resize(wanted).is_ok();
         if is_drawn {
             self.drawn.store(wanted, Ordering::Relaxed);
@@ -105,7 +119,7 @@ impl Share {
 
     /// Whether the queue may hold so many octets more.
     pub(crate) fn has_room(&self, octets: usize) -> bool {
-        let Budget { most, .. } = *self.budget;
+        let most = self.budget.most();
         let (used, away) = (self.budget.used(), self.away());
         let grown = self.held.saturating_add(away).saturating_add(octets);
         let for_all = most - most / 16;
@@ -123,8 +137,8 @@ impl Share {
     #[cold]
     pub(crate) fn refuse(&self, octets: usize) {
         self.budget.refusals.fetch_add(1, Ordering::Relaxed);
-        let (used, most, held) = (self.budget.used(), self.budget.most, self.held);
-        let setting = "queues_octets";
+        let (used, most, held) = (self.budget.used(), self.budget.most(), self.held);
+        let setting = self.budget.setting();
         let why =
             "the queue of a consumer may not grow: events wait in too many or too large queues";
         tracing::warn!(octets, held, used, most, setting, "{why}");
@@ -152,14 +166,18 @@ impl Share {
     /// So much more is held outside the queue.
     pub(crate) fn take_away(&self, octets: usize) -> OnItsWay {
         self.budget.used.fetch_add(octets, Ordering::Relaxed);
-        self.away.fetch_add(octets, Ordering::Relaxed);
-        OnItsWay { budget: Arc::clone(&self.budget), away: Arc::clone(&self.away), octets }
+        self.on_its_way(octets)
     }
 
     /// So much of what waits is taken out, and on its way.
     pub(crate) fn send(&mut self, octets: usize) -> OnItsWay {
         debug_assert!(octets <= self.held, "{octets} of {}", self.held);
         self.held -= octets.min(self.held);
+        self.on_its_way(octets)
+    }
+
+    /// What is held already, outside the queue from now on.
+    fn on_its_way(&self, octets: usize) -> OnItsWay {
         self.away.fetch_add(octets, Ordering::Relaxed);
         OnItsWay { budget: Arc::clone(&self.budget), away: Arc::clone(&self.away), octets }
     }

@@ -132,15 +132,32 @@ fn a_server_that_allows_less_than_the_defaults_gives_less() {
     scene.end();
 }
 
+const BUDGET: usize = 16 << 20;
+
 #[test]
 fn many_channels_together_stay_within_the_budget_and_leave_room_for_others() {
-    const BUDGET: usize = 16 << 20;
-    const CHANNELS: usize = 20;
     let _alone = alone();
-    let scene = Scene::new(Limits { queues_octets: BUDGET, ..Limits::default() });
+    fill_and_serve_another(Scene::new(Limits { queues_octets: BUDGET, ..Limits::default() }));
+}
+
+#[test]
+fn many_channels_leave_room_for_others_where_the_memory_is_less_than_the_limit() {
+    let _alone = alone();
+    let scene = Scene::new(Limits::default());
+    let memory_max = corbie::budget::statistics().limit;
+    // Of which services may hold half.
+    corbie::budget::set_limit(2 * BUDGET);
+    fill_and_serve_another(scene);
+    corbie::budget::set_limit(memory_max);
+}
+
+/// Many greedy channels take what they can of [`BUDGET`], and one that is made then is served.
+fn fill_and_serve_another(scene: Scene) {
+    const CHANNELS: usize = 20;
     let greedy: Vec<_> = (0..CHANNELS)
         .map(|number| {
-            let channel = scene.channel(&format!("greedy {number}"), ChannelQos::default());
+            let qos = ChannelQos { when_full: Overflow::DropNewest, ..ChannelQos::default() };
+            let channel = scene.channel(&format!("greedy {number}"), qos);
             (supplier(&channel), puller(&channel))
         })
         .collect();
@@ -149,6 +166,8 @@ fn many_channels_together_stay_within_the_budget_and_leave_room_for_others() {
     for _ in 0..4 * BUDGET / CHANNELS / (64 << 10) {
         greedy.iter().for_each(|(supplier, _)| supplier.push(&event).expect("taken"));
     }
+    // And what is left between large events.
+    (0..1000).for_each(|number| greedy[0].0.push(&any(number)).expect("taken"));
     let statistics = scene.server.statistics();
     assert!(statistics.queued_octets <= BUDGET as u64, "{statistics:?}");
     assert!(statistics.queued_octets >= BUDGET as u64 / 2, "{statistics:?}");

@@ -85,18 +85,29 @@ pub fn statistics() -> Statistics {
     Statistics { limit, reading, sending, services, waiting, refused }
 }
 
-/// The budget is used up, and this account holds most of it.
+/// What all services may draw now, in octets: half of the limit.
+#[must_use]
+pub fn of_services() -> usize {
+    LIMIT.load(Ordering::Relaxed) / 2
+}
+
+/// The budget is used up and this account holds most of it, or services have their half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exhausted {
     /// Octets that the account holds.
     pub held: usize,
-    /// Octets that all accounts may hold.
+    /// Octets that all accounts may hold, or those of services.
     pub limit: usize,
+    /// Whether services hold what they may.
+    pub is_of_services: bool,
 }
 
 impl fmt::Display for Exhausted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { held, limit } = self;
+        let Self { held, limit, is_of_services } = self;
+        if *is_of_services {
+            return write!(f, "services hold the half of memory_max that they may: {limit} octets");
+        }
         write!(f, "memory_max of {limit} octets is used up, and most is held here: {held} octets")
     }
 }
@@ -242,7 +253,8 @@ impl<P: Purpose> Draw<P> {
         let limit = LIMIT.load(Ordering::Relaxed);
         let of_services = used_for.load(Ordering::Relaxed).saturating_add(more);
         if P::INDEX == Service::INDEX && of_services > limit / 2 {
-            return Err(Exhausted { held: self.account.held(), limit });
+            let held = self.account.held();
+            return Err(Exhausted { held, limit: limit / 2, is_of_services: true });
         }
         self.account.list();
         let weight = self.account.hold(more);
@@ -250,7 +262,7 @@ impl<P: Purpose> Draw<P> {
         if used > limit && !refuse_another(&self.account, weight, used - limit) {
             self.account.let_go(more);
             USED.fetch_sub(more, Ordering::Relaxed);
-            return Err(Exhausted { held: weight.1, limit });
+            return Err(Exhausted { held: weight.1, limit, is_of_services: false });
         }
         self.octets = wanted;
         used_for.fetch_add(more, Ordering::Relaxed);
@@ -295,8 +307,8 @@ fn refuse_another(own: &Arc<Account>, weight: (usize, usize), excess: usize) -> 
         return true;
     }
     let Some(largest) = largest.filter(|largest| largest.weight() >= weight) else { return false };
-    let why = Exhausted { held: largest.held(), limit: LIMIT.load(Ordering::Relaxed) };
-    largest.refuse(why);
+    let (held, limit) = (largest.held(), LIMIT.load(Ordering::Relaxed));
+    largest.refuse(Exhausted { held, limit, is_of_services: false });
     true
 }
 
@@ -359,7 +371,9 @@ mod tests {
         drop((draws, of_other, newcomer));
         // Services hold half of it at most.
         let mut kept = Draw::<Service>::of(&account());
-        assert!(kept.resize(6 * MIB).is_err() && kept.resize(5 * MIB).is_ok());
+        let refused = kept.resize(6 * MIB).unwrap_err();
+        assert!(refused.to_string().contains("half of memory_max"), "{refused}");
+        assert!(kept.resize(5 * MIB).is_ok() && of_services() == 5 * MIB);
         drop(kept);
         let Statistics { reading, sending, services, waiting, .. } = statistics();
         let used = USED.load(Ordering::Relaxed);
