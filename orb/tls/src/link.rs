@@ -278,7 +278,7 @@ impl TlsLink {
                 // What writes the log is the application's.
                 drop(state);
                 if is_new && !self.is_client {
-                    tracing::warn!(peer = self.name, "connection refused: {failed}");
+                    tracing::warn!(peer = %self.name, "connection refused: {failed}");
                 }
                 Err(failed)
             }

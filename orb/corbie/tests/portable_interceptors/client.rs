@@ -2,7 +2,7 @@
 //! becomes of it when one of them raises something.
 
 use super::echo::{self, Echo, as_client, loopback_orb};
-use corbie::policy::{Policy, PolicyType, SetOverrideType, SyncScope};
+use corbie::policy::{Policy, PolicyType, SetOverrideType, SyncScope, UtcT};
 use corbie::portable_interceptor::{
     ClientRequestInfo, ClientRequestInterceptor, ForwardRequest, Interceptor, Interruption,
     OrbInitError, OrbInitInfo, OrbInitializer, PiCurrent, ReplyStatus, ServiceContext, SlotId,
@@ -494,6 +494,43 @@ fn a_request_takes_the_slots_of_its_thread_along() {
     let seen = watched.lines(4);
     assert!(!seen.iter().any(|line| line.starts_with("slot")), "another thread: {seen:?}");
     assert_eq!(current.get_slot(watched.slot).unwrap().extract::<i32>().unwrap(), 5);
+    server.shutdown(true);
+}
+
+#[test]
+fn a_request_with_a_start_time_passes_on_the_thread_of_its_caller() {
+    let (server, echo, noted) = echo::serve(&[]);
+    for version in ["1.1", "1.2"] {
+        let mut arguments = CLIENTS[0].to_vec();
+        arguments.extend(["-ORBGIOPVersion", version]);
+        let watched = watched_client(&arguments);
+        let soon = Policy::RequestStartTime(UtcT::after(Duration::from_millis(100)));
+        let policies = [soon, Policy::SyncScope(SyncScope::None)];
+        let echo = watched.view(&echo).set_policy_overrides(&policies, SetOverrideType::Add);
+        let echo = echo.unwrap();
+        let current = watched.client.pi_current();
+        current.set_slot(watched.slot, Any::from_value::<i32>(&5).unwrap()).unwrap();
+        echo.note(3).unwrap();
+        let slots = |name| ["slot 5".to_owned(), format!("{name} send_request note")];
+        let mut expected: Vec<_> = ["a", "b"].into_iter().flat_map(slots).collect();
+        expected.extend(["b", "a"].map(|name| format!("{name} receive_other note Unknown")));
+        assert_eq!(watched.lines(6), expected, "{version}: before its time");
+        assert_eq!(noted.recv_timeout(PATIENCE), Ok(3), "{version}");
+
+        let (tells, told) = mpsc::channel();
+        let sink = ReplySink::function(move |outcome| tells.send(outcome.is_ok()).unwrap());
+        let arguments = |e: &mut corbie::Encoder<'_>| {
+            e.write_longlong(4);
+            Ok(())
+        };
+        echo.0.invoke_async(&Operation::twoway("double"), &arguments, sink).unwrap();
+        assert_eq!(told.recv_timeout(PATIENCE), Ok(true), "{version}");
+        let lines = watched.lines(10);
+        let of = |part: &str| lines.iter().filter(|line| line.contains(part)).count();
+        let points = ["slot 5", "send_request", "receive_other", "send_poll", "receive_reply"];
+        assert_eq!(points.map(of), [2; 5], "{version}: {lines:?}");
+        watched.saw(&[]);
+    }
     server.shutdown(true);
 }
 

@@ -146,9 +146,21 @@ impl<'a> Invocation<'_, 'a> {
 
     /// Keeps the arguments, and has the request sent at `time`.
     #[cold]
-    fn send_later(&self, mut call: AwaitedCall, time: Instant) -> Result<(), SystemException> {
-        let binding = self.object.binding()?;
-        let target = binding.target(0);
+    fn send_later(&self, call: AwaitedCall, time: Instant) -> Result<(), SystemException> {
+        if self.policies.is_watched {
+            return watched::send_later(call, self, time);
+        }
+        self.put_in_line(call, &self.object.binding()?, time)
+    }
+
+    /// As [`Invocation::send_later`], for the place of `binding` that is next.
+    fn put_in_line(
+        &self,
+        mut call: AwaitedCall,
+        binding: &BindingRef<'_>,
+        time: Instant,
+    ) -> Result<(), SystemException> {
+        let target = binding.target(call.attempts.address());
         call.kept = self.keep(target, binding.ior().unwrap_or(self.object.ior()))?;
         let orb = self.object.orb();
         orb.later_calls().add(orb, call, time)

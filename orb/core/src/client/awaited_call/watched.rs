@@ -13,6 +13,7 @@ use corbie_giop::{Attempts, ResponseFlags};
 use corbie_threads::thread::Wish;
 use corbie_types::SystemException;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// As [`Invocation::send_oneway`].
 ///
@@ -100,6 +101,60 @@ pub(super) fn start(
         };
         if let Err(exception) = prepared {
             return Err((call, exception));
+        }
+    }
+}
+
+/// As `Invocation::send_later`: interceptors see the request on the thread that makes the call.
+///
+/// # Errors
+/// As there; what an interceptor raised.
+#[cold]
+pub(super) fn send_later(
+    mut call: AwaitedCall,
+    invocation: &Invocation<'_, '_>,
+    time: Instant,
+) -> Result<(), SystemException> {
+    let Invocation { object, operation, policies, .. } = *invocation;
+    let watched = Watched::new(invocation, kind(invocation, &call));
+    loop {
+        let binding = object.binding()?;
+        let (watch, mut ending) = match begun(&mut call, &watched, &binding) {
+            Ok(watch) => {
+                let with_contexts = Invocation { watch: Some(&watch), ..*invocation };
+                return ended_later(&watch, with_contexts.put_in_line(call, &binding, time));
+            }
+            Err(interrupted) => interrupted,
+        };
+        watch.end(&mut ending);
+        match ending {
+            FlowEnd::SystemException(exception) => return Err(exception),
+            FlowEnd::Forward(to) => {
+                after_forward(object, operation, &binding, policies, &mut call.attempts, &to)?;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The caller of a request that waits for its time goes on, or gets an exception.
+fn ended_later(watch: &Watch, put: Result<(), SystemException>) -> Result<(), SystemException> {
+    match (put, watch.kind()) {
+        (Ok(()), Kind::Oneway) => {
+            watch.end(&mut FlowEnd::Unknown);
+            Ok(())
+        }
+        (Ok(()), _) => {
+            watch.sent();
+            Ok(())
+        }
+        (Err(exception), _) => {
+            let mut ending = FlowEnd::SystemException(exception.clone());
+            watch.end(&mut ending);
+            Err(match ending {
+                FlowEnd::SystemException(changed) => changed,
+                _ => exception,
+            })
         }
     }
 }
