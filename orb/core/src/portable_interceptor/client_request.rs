@@ -5,10 +5,11 @@
 //! one passes them twice: `send_request` and `receive_other` when it is sent, `send_poll` and the
 //! point of its outcome when that is here.
 
+use super::Interceptor;
 use super::flow::{EndingPoint, FlowEnd, FlowStack, Interruption, ReplyStatus};
+use super::raised::Stage;
 use super::service_contexts::{self, ServiceContext};
 use super::slots::{self, InvalidSlot, SlotId, SlotScope, Slots};
-use super::{Interceptor, raised};
 use crate::policy::{Policy, PolicyType, SyncScope};
 use crate::profile::Profile;
 use crate::{Object, OperationName};
@@ -324,7 +325,7 @@ pub struct ClientRequestInfo<'w> {
     ending: Option<&'w FlowEnd>,
 }
 
-impl ClientRequestInfo<'_> {
+impl<'w> ClientRequestInfo<'w> {
     /// A number that no other request has which is under way; the same at all points of a request.
     /// It is not that of the message.
     #[must_use]
@@ -344,7 +345,7 @@ impl ClientRequestInfo<'_> {
     /// `NO_RESOURCES`; `BAD_INV_ORDER` where no ORB has them.
     pub fn arguments(&self) -> Result<Vec<Any>, SystemException> {
         let is_here = matches!(self.point, Point::SendRequest | Point::ReceiveReply);
-        Err(self.unavailable("arguments", is_here))
+        Err(self.stage().unavailable("arguments", is_here))
     }
 
     /// The TypeCodes of the user exceptions of the operation: not available.
@@ -352,7 +353,7 @@ impl ClientRequestInfo<'_> {
     /// # Errors
     /// As [`ClientRequestInfo::arguments`].
     pub fn exceptions(&self) -> Result<Vec<Any>, SystemException> {
-        Err(self.unavailable("exceptions", self.point != Point::SendPoll))
+        Err(self.stage().unavailable("exceptions", self.point != Point::SendPoll))
     }
 
     /// The names of the operation's `context` clause: not available.
@@ -360,7 +361,7 @@ impl ClientRequestInfo<'_> {
     /// # Errors
     /// As [`ClientRequestInfo::arguments`].
     pub fn contexts(&self) -> Result<Vec<String>, SystemException> {
-        Err(self.unavailable("contexts", self.point != Point::SendPoll))
+        Err(self.stage().unavailable("contexts", self.point != Point::SendPoll))
     }
 
     /// The context that is sent along: not available.
@@ -368,7 +369,7 @@ impl ClientRequestInfo<'_> {
     /// # Errors
     /// As [`ClientRequestInfo::arguments`].
     pub fn operation_context(&self) -> Result<Vec<(String, String)>, SystemException> {
-        Err(self.unavailable("operation_context", self.point != Point::SendPoll))
+        Err(self.stage().unavailable("operation_context", self.point != Point::SendPoll))
     }
 
     /// The result: not available.
@@ -376,7 +377,7 @@ impl ClientRequestInfo<'_> {
     /// # Errors
     /// As [`ClientRequestInfo::arguments`].
     pub fn result(&self) -> Result<Any, SystemException> {
-        Err(self.unavailable("result", self.point == Point::ReceiveReply))
+        Err(self.stage().unavailable("result", self.point == Point::ReceiveReply))
     }
 
     /// Whether the caller expects results.
@@ -390,7 +391,7 @@ impl ClientRequestInfo<'_> {
     /// # Errors
     /// `BAD_INV_ORDER` in `send_poll`.
     pub fn sync_scope(&self) -> Result<SyncScope, SystemException> {
-        self.valid("sync_scope", self.point != Point::SendPoll)?;
+        self.stage().valid("sync_scope", self.point != Point::SendPoll)?;
         Ok(match self.response_expected() {
             true => SyncScope::WithTarget,
             false => self.watch.sync_scope,
@@ -402,8 +403,7 @@ impl ClientRequestInfo<'_> {
     /// # Errors
     /// `BAD_INV_ORDER` before it has.
     pub fn reply_status(&self) -> Result<ReplyStatus, SystemException> {
-        let status = self.ending.map(FlowEnd::status);
-        status.ok_or_else(|| raised::invalid(self.point.name(), "reply_status"))
+        self.stage().reply_status()
     }
 
     /// The object that the request goes to now.
@@ -411,10 +411,7 @@ impl ClientRequestInfo<'_> {
     /// # Errors
     /// `BAD_INV_ORDER` where it is not forwarded.
     pub fn forward_reference(&self) -> Result<Object, SystemException> {
-        match self.ending {
-            Some(FlowEnd::Forward(object)) => Ok(object.clone()),
-            _ => Err(raised::invalid(self.point.name(), "forward_reference")),
-        }
+        self.stage().forward_reference()
     }
 
     /// What the caller's thread had in this slot of PICurrent when the request began.
@@ -431,7 +428,7 @@ impl ClientRequestInfo<'_> {
     /// # Errors
     /// `BAD_PARAM` with the OMG's minor code 26 when there is none; `BAD_INV_ORDER` in `send_poll`.
     pub fn get_request_service_context(&self, id: u32) -> Result<ServiceContext, SystemException> {
-        self.valid("get_request_service_context", self.point != Point::SendPoll)?;
+        self.stage().valid("get_request_service_context", self.point != Point::SendPoll)?;
         service_contexts::find(&self.watch.state.lock().added, id)
     }
 
@@ -440,7 +437,7 @@ impl ClientRequestInfo<'_> {
     /// # Errors
     /// `BAD_PARAM` with the OMG's minor code 26 when there is none; `BAD_INV_ORDER` before the end.
     pub fn get_reply_service_context(&self, id: u32) -> Result<ServiceContext, SystemException> {
-        self.valid("get_reply_service_context", self.point.is_ending())?;
+        self.stage().valid("get_reply_service_context", self.point.is_ending())?;
         service_contexts::find(&self.watch.state.lock().received, id)
     }
 
@@ -454,7 +451,7 @@ impl ClientRequestInfo<'_> {
         context: ServiceContext,
         replace: bool,
     ) -> Result<(), SystemException> {
-        self.valid("add_request_service_context", self.point == Point::SendRequest)?;
+        self.stage().valid("add_request_service_context", self.point == Point::SendRequest)?;
         service_contexts::add(&mut self.watch.state.lock().added, context, replace)
     }
 
@@ -498,7 +495,7 @@ impl ClientRequestInfo<'_> {
         &self,
         tag: u32,
     ) -> Result<Vec<TaggedComponent>, SystemException> {
-        self.valid("get_effective_components", self.point != Point::SendPoll)?;
+        self.stage().valid("get_effective_components", self.point != Point::SendPoll)?;
         let (known, profile) = (self.watch.target.orb().known(), self.effective_profile());
         let decoded = Profile::decode(known, profile.tag, &profile.data)?;
         let all = decoded.map_or_else(Vec::new, |profile| profile.components);
@@ -516,7 +513,7 @@ impl ClientRequestInfo<'_> {
     /// `INV_POLICY` with the OMG's minor code 2 for a kind that is not known; `BAD_INV_ORDER` in
     /// `send_poll`.
     pub fn get_request_policy(&self, kind: PolicyType) -> Result<Option<Policy>, SystemException> {
-        self.valid("get_request_policy", self.point != Point::SendPoll)?;
+        self.stage().valid("get_request_policy", self.point != Point::SendPoll)?;
         self.watch.target.get_policy(kind)
     }
 
@@ -526,13 +523,13 @@ impl ClientRequestInfo<'_> {
     /// # Errors
     /// `BAD_INV_ORDER` where there is none.
     pub fn received_exception(&self) -> Result<Any, SystemException> {
-        raised::exception_any(self.ending, self.point.name(), "received_exception")
+        self.stage().exception_any("received_exception")
     }
 
     /// The system exception that the request ended with, if it was one.
     #[must_use]
     pub fn received_system_exception(&self) -> Option<&SystemException> {
-        raised::system_exception(self.ending)
+        self.stage().system_exception()
     }
 
     /// The repository id of the exception that the request ended with.
@@ -540,18 +537,11 @@ impl ClientRequestInfo<'_> {
     /// # Errors
     /// `BAD_INV_ORDER` where there is none.
     pub fn received_exception_id(&self) -> Result<&str, SystemException> {
-        raised::exception_id(self.ending, self.point.name(), "received_exception_id")
+        self.stage().exception_id("received_exception_id")
     }
 
-    fn valid(&self, what: &str, is_valid: bool) -> Result<(), SystemException> {
-        if is_valid { Ok(()) } else { Err(raised::invalid(self.point.name(), what)) }
-    }
-
-    fn unavailable(&self, what: &str, is_here: bool) -> SystemException {
-        match is_here {
-            true => raised::unavailable(what),
-            false => raised::invalid(self.point.name(), what),
-        }
+    fn stage(&self) -> Stage<'w> {
+        Stage { point: self.point.name(), ending: self.ending }
     }
 }
 

@@ -1,65 +1,94 @@
-//! The exceptions of request infos: their own, and those that they tell of, as anys
-//! (CORBA 3.3 P1 §16.4.12).
+//! What the infos of both sides say of the point where a request is and of how it ended, and the
+//! exceptions that they raise (CORBA 3.3 P1 §16.4.12).
 
-use super::flow::FlowEnd;
+use super::flow::{FlowEnd, ReplyStatus};
+use crate::Object;
 use corbie_types::{Any, CompletionStatus, SystemException, TypeCode, Value, minor};
 
-/// The point does not have this attribute or operation.
-#[cold]
-pub(crate) fn invalid(point: &str, what: &str) -> SystemException {
-    minor::BAD_INV_ORDER_INTERCEPTOR_CALL.no(format!(
-        "{what} is not valid in {point}: the tables of CORBA 3.3 P1 §16.4 say where it is"
-    ))
+/// A point of a request.
+#[derive(Clone, Copy)]
+pub(crate) struct Stage<'w> {
+    /// The name of the interceptor's operation.
+    pub(crate) point: &'static str,
+    /// How the request ended, if it has.
+    pub(crate) ending: Option<&'w FlowEnd>,
 }
 
-/// The language binding does not have it.
-#[cold]
-pub(crate) fn unavailable(what: &str) -> SystemException {
-    minor::NO_RESOURCES_INTERCEPTOR.no(format!(
-        "{what} is not available to interceptors: stubs and skeletons hand typed values over"
-    ))
-}
-
-/// The system exception of an ending, if it is one.
-pub(crate) fn system_exception(ending: Option<&FlowEnd>) -> Option<&SystemException> {
-    match ending {
-        Some(FlowEnd::SystemException(exception)) => Some(exception),
-        _ => None,
+impl<'w> Stage<'w> {
+    /// The point does not have this attribute or operation.
+    #[cold]
+    pub(crate) fn invalid(self, what: &str) -> SystemException {
+        let point = self.point;
+        minor::BAD_INV_ORDER_INTERCEPTOR_CALL.no(format!(
+            "{what} is not valid in {point}: the tables of CORBA 3.3 P1 §16.4 say where it is"
+        ))
     }
-}
 
-/// The repository id of the exception of an ending.
-///
-/// # Errors
-/// [`invalid`] where it is none.
-pub(crate) fn exception_id<'e>(
-    ending: Option<&'e FlowEnd>,
-    point: &str,
-    what: &str,
-) -> Result<&'e str, SystemException> {
-    match ending {
-        Some(FlowEnd::SystemException(exception)) => Ok(exception.repository_id()),
-        Some(FlowEnd::UserException(id)) => Ok(id),
-        _ => Err(invalid(point, what)),
+    /// # Errors
+    /// [`Stage::invalid`], unless `is_valid`.
+    pub(crate) fn valid(self, what: &str, is_valid: bool) -> Result<(), SystemException> {
+        if is_valid { Ok(()) } else { Err(self.invalid(what)) }
     }
-}
 
-/// The exception of an ending in an any.
-///
-/// # Errors
-/// [`invalid`] where it is none.
-pub(crate) fn exception_any(
-    ending: Option<&FlowEnd>,
-    point: &str,
-    what: &str,
-) -> Result<Any, SystemException> {
-    match ending {
-        Some(FlowEnd::SystemException(exception)) => as_any(exception),
-        Some(FlowEnd::UserException(id)) => as_any(&minor::UNKNOWN_USER_EXCEPTION.raise(
-            CompletionStatus::Yes,
-            format!("the user exception {id:?}, whose type the stub knows"),
-        )),
-        _ => Err(invalid(point, what)),
+    /// The language binding does not have it; `is_here`: the specification has it at this point.
+    #[cold]
+    pub(crate) fn unavailable(self, what: &str, is_here: bool) -> SystemException {
+        if !is_here {
+            return self.invalid(what);
+        }
+        minor::NO_RESOURCES_INTERCEPTOR.no(format!(
+            "{what} is not available to interceptors: stubs and skeletons hand typed values over"
+        ))
+    }
+
+    /// # Errors
+    /// [`Stage::invalid`] before the request has ended.
+    pub(crate) fn reply_status(self) -> Result<ReplyStatus, SystemException> {
+        self.ending.map(FlowEnd::status).ok_or_else(|| self.invalid("reply_status"))
+    }
+
+    /// # Errors
+    /// [`Stage::invalid`] where the request does not go to another object.
+    pub(crate) fn forward_reference(self) -> Result<Object, SystemException> {
+        match self.ending {
+            Some(FlowEnd::Forward(object)) => Ok(object.clone()),
+            _ => Err(self.invalid("forward_reference")),
+        }
+    }
+
+    /// The system exception that the request ended with, if it was one.
+    pub(crate) fn system_exception(self) -> Option<&'w SystemException> {
+        match self.ending {
+            Some(FlowEnd::SystemException(exception)) => Some(exception),
+            _ => None,
+        }
+    }
+
+    /// The repository id of the exception that the request ended with.
+    ///
+    /// # Errors
+    /// [`Stage::invalid`] where there is none.
+    pub(crate) fn exception_id(self, what: &str) -> Result<&'w str, SystemException> {
+        match self.ending {
+            Some(FlowEnd::SystemException(exception)) => Ok(exception.repository_id()),
+            Some(FlowEnd::UserException(id)) => Ok(id),
+            _ => Err(self.invalid(what)),
+        }
+    }
+
+    /// The exception that the request ended with, in an any.
+    ///
+    /// # Errors
+    /// [`Stage::invalid`] where there is none.
+    pub(crate) fn exception_any(self, what: &str) -> Result<Any, SystemException> {
+        match self.ending {
+            Some(FlowEnd::SystemException(exception)) => as_any(exception),
+            Some(FlowEnd::UserException(id)) => as_any(&minor::UNKNOWN_USER_EXCEPTION.raise(
+                CompletionStatus::Yes,
+                format!("the user exception {id:?}, whose type the stub knows"),
+            )),
+            _ => Err(self.invalid(what)),
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! `ServerRequestInterceptor` and `ServerRequestInfo` (CORBA 3.3 P1 §16.4), and a request on its
 //! way past the interceptors of its server, from its receipt to its answer, on whichever threads.
 
+use super::Interceptor;
 use super::flow::{EndingPoint, FlowEnd, FlowStack, Interruption, ReplyStatus, guarded};
+use super::raised::Stage;
 use super::service_contexts::{self, ServiceContext};
 use super::slots::{InvalidSlot, SlotId, SlotScope, Slots};
-use super::{Interceptor, raised};
 use crate::policy::SyncScope;
 use crate::{Object, Orb};
 use corbie_giop::ResponseFlags;
@@ -238,7 +239,7 @@ pub struct ServerRequestInfo<'w> {
     target: Option<&'w dyn TargetInterface>,
 }
 
-impl ServerRequestInfo<'_> {
+impl<'w> ServerRequestInfo<'w> {
     /// A number that no other request has which is under way; the same at all points of a request.
     /// It is not that of the message.
     #[must_use]
@@ -258,7 +259,7 @@ impl ServerRequestInfo<'_> {
     /// `NO_RESOURCES`; `BAD_INV_ORDER` where no ORB has them.
     pub fn arguments(&self) -> Result<Vec<Any>, SystemException> {
         let points = [ServerPoint::ReceiveRequest, ServerPoint::SendReply];
-        Err(self.unavailable("arguments", points.contains(&self.point)))
+        Err(self.stage().unavailable("arguments", points.contains(&self.point)))
     }
 
     /// The TypeCodes of the user exceptions of the operation: not available.
@@ -266,7 +267,7 @@ impl ServerRequestInfo<'_> {
     /// # Errors
     /// As [`ServerRequestInfo::arguments`].
     pub fn exceptions(&self) -> Result<Vec<Any>, SystemException> {
-        Err(self.unavailable("exceptions", self.has_target()))
+        Err(self.stage().unavailable("exceptions", self.has_target()))
     }
 
     /// The names of the operation's `context` clause: not available.
@@ -274,7 +275,7 @@ impl ServerRequestInfo<'_> {
     /// # Errors
     /// As [`ServerRequestInfo::arguments`].
     pub fn contexts(&self) -> Result<Vec<String>, SystemException> {
-        Err(self.unavailable("contexts", self.has_target()))
+        Err(self.stage().unavailable("contexts", self.has_target()))
     }
 
     /// The context that came along: not available.
@@ -283,7 +284,7 @@ impl ServerRequestInfo<'_> {
     /// As [`ServerRequestInfo::arguments`].
     pub fn operation_context(&self) -> Result<Vec<(String, String)>, SystemException> {
         let points = [ServerPoint::ReceiveRequest, ServerPoint::SendReply];
-        Err(self.unavailable("operation_context", points.contains(&self.point)))
+        Err(self.stage().unavailable("operation_context", points.contains(&self.point)))
     }
 
     /// The result: not available.
@@ -291,7 +292,7 @@ impl ServerRequestInfo<'_> {
     /// # Errors
     /// As [`ServerRequestInfo::arguments`].
     pub fn result(&self) -> Result<Any, SystemException> {
-        Err(self.unavailable("result", self.point == ServerPoint::SendReply))
+        Err(self.stage().unavailable("result", self.point == ServerPoint::SendReply))
     }
 
     /// Whether the client waits for results.
@@ -316,8 +317,7 @@ impl ServerRequestInfo<'_> {
     /// # Errors
     /// `BAD_INV_ORDER` before it has.
     pub fn reply_status(&self) -> Result<ReplyStatus, SystemException> {
-        let status = self.ending.map(FlowEnd::status);
-        status.ok_or_else(|| raised::invalid(self.point.name(), "reply_status"))
+        self.stage().reply_status()
     }
 
     /// The object that the client is sent to.
@@ -325,10 +325,7 @@ impl ServerRequestInfo<'_> {
     /// # Errors
     /// `BAD_INV_ORDER` where it is sent to none.
     pub fn forward_reference(&self) -> Result<Object, SystemException> {
-        match self.ending {
-            Some(FlowEnd::Forward(object)) => Ok(object.clone()),
-            _ => Err(raised::invalid(self.point.name(), "forward_reference")),
-        }
+        self.stage().forward_reference()
     }
 
     /// What the request has in this slot.
@@ -365,7 +362,7 @@ impl ServerRequestInfo<'_> {
     /// # Errors
     /// `BAD_PARAM` with the OMG's minor code 26 when there is none; `BAD_INV_ORDER` before the end.
     pub fn get_reply_service_context(&self, id: u32) -> Result<ServiceContext, SystemException> {
-        self.valid("get_reply_service_context", self.ending.is_some())?;
+        self.stage().valid("get_reply_service_context", self.ending.is_some())?;
         service_contexts::find(&self.watch.state.lock().reply, id)
     }
 
@@ -388,13 +385,13 @@ impl ServerRequestInfo<'_> {
     /// # Errors
     /// `BAD_INV_ORDER` where there is none.
     pub fn sending_exception(&self) -> Result<Any, SystemException> {
-        raised::exception_any(self.ending, self.point.name(), "sending_exception")
+        self.stage().exception_any("sending_exception")
     }
 
     /// The system exception that is about to be sent, if it is one.
     #[must_use]
     pub fn sending_system_exception(&self) -> Option<&SystemException> {
-        raised::system_exception(self.ending)
+        self.stage().system_exception()
     }
 
     /// The repository id of the exception that is about to be sent.
@@ -402,7 +399,7 @@ impl ServerRequestInfo<'_> {
     /// # Errors
     /// `BAD_INV_ORDER` where there is none.
     pub fn sending_exception_id(&self) -> Result<&str, SystemException> {
-        raised::exception_id(self.ending, self.point.name(), "sending_exception_id")
+        self.stage().exception_id("sending_exception_id")
     }
 
     /// The object id of the target; empty for a key that is not of a POA.
@@ -410,7 +407,7 @@ impl ServerRequestInfo<'_> {
     /// # Errors
     /// `BAD_INV_ORDER` before the target is known.
     pub fn object_id(&self) -> Result<&[u8], SystemException> {
-        self.valid("object_id", self.has_target())?;
+        self.stage().valid("object_id", self.has_target())?;
         Ok(&self.watch.object_id)
     }
 
@@ -419,7 +416,7 @@ impl ServerRequestInfo<'_> {
     /// # Errors
     /// As [`ServerRequestInfo::object_id`].
     pub fn adapter_id(&self) -> Result<&[u8], SystemException> {
-        self.valid("adapter_id", self.has_target())?;
+        self.stage().valid("adapter_id", self.has_target())?;
         Ok(&self.watch.path)
     }
 
@@ -428,7 +425,7 @@ impl ServerRequestInfo<'_> {
     /// # Errors
     /// As [`ServerRequestInfo::object_id`].
     pub fn adapter_name(&self) -> Result<Vec<String>, SystemException> {
-        self.valid("adapter_name", self.has_target())?;
+        self.stage().valid("adapter_name", self.has_target())?;
         let names = self.watch.path.split(|octet| *octet == 0).filter(|name| !name.is_empty());
         let names = names.map(|name| String::from_utf8_lossy(name).into_owned());
         Ok(std::iter::once("RootPOA".to_owned()).chain(names).collect())
@@ -439,7 +436,7 @@ impl ServerRequestInfo<'_> {
     /// # Errors
     /// As [`ServerRequestInfo::object_id`].
     pub fn server_id(&self) -> Result<&str, SystemException> {
-        self.valid("server_id", self.has_target())?;
+        self.stage().valid("server_id", self.has_target())?;
         Ok(&self.watch.orb.settings().server_id)
     }
 
@@ -448,7 +445,7 @@ impl ServerRequestInfo<'_> {
     /// # Errors
     /// As [`ServerRequestInfo::object_id`].
     pub fn orb_id(&self) -> Result<&str, SystemException> {
-        self.valid("orb_id", self.has_target())?;
+        self.stage().valid("orb_id", self.has_target())?;
         Ok(&self.watch.orb.settings().orb_id)
     }
 
@@ -458,7 +455,7 @@ impl ServerRequestInfo<'_> {
     /// `BAD_INV_ORDER` at other points than `receive_request`.
     pub fn target_most_derived_interface(&self) -> Result<String, SystemException> {
         let target = self.target.map(TargetInterface::most_derived);
-        target.ok_or_else(|| raised::invalid(self.point.name(), "target_most_derived_interface"))
+        target.ok_or_else(|| self.stage().invalid("target_most_derived_interface"))
     }
 
     /// Whether the servant has this interface.
@@ -467,22 +464,15 @@ impl ServerRequestInfo<'_> {
     /// As [`ServerRequestInfo::target_most_derived_interface`].
     pub fn target_is_a(&self, repository_id: &str) -> Result<bool, SystemException> {
         let answer = self.target.map(|target| target.is_a(repository_id));
-        answer.ok_or_else(|| raised::invalid(self.point.name(), "target_is_a"))
+        answer.ok_or_else(|| self.stage().invalid("target_is_a"))
     }
 
     fn has_target(&self) -> bool {
         self.point != ServerPoint::ReceiveContexts
     }
 
-    fn valid(&self, what: &str, is_valid: bool) -> Result<(), SystemException> {
-        if is_valid { Ok(()) } else { Err(raised::invalid(self.point.name(), what)) }
-    }
-
-    fn unavailable(&self, what: &str, is_here: bool) -> SystemException {
-        match is_here {
-            true => raised::unavailable(what),
-            false => raised::invalid(self.point.name(), what),
-        }
+    fn stage(&self) -> Stage<'w> {
+        Stage { point: self.point.name(), ending: self.ending }
     }
 }
 
