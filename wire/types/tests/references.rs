@@ -63,6 +63,19 @@ fn tls_addresses_are_those_of_both_components_and_no_others() {
     }
 }
 
+#[test]
+fn very_many_tls_addresses_take_no_longer_than_their_number() {
+    let addresses: Vec<_> = (1..=u16::MAX).map(|port| Address::new("ab", port)).collect();
+    let tls = TlsSecTrans { target_supports: 0, target_requires: 0, addresses: addresses.clone() };
+    let mut profile = sample();
+    profile.components =
+        vec![CsiSecMechList::of_tls(&tls).expect("ASCII").to_component().expect("ASCII"); 4];
+    let begun = std::time::Instant::now();
+    assert_eq!(profile.tls_addresses(), addresses);
+    let took = begun.elapsed();
+    assert!(took < std::time::Duration::from_secs(10), "{took:?}");
+}
+
 /// A list as the specification lays it out, octet by octet.
 #[test]
 fn a_list_of_mechanisms_by_hand() {

@@ -6,6 +6,7 @@ use super::component::{Component, TaggedComponent};
 use super::iiop::{Address, IiopProfile};
 use super::{component_tag, encapsulated};
 use corbie_cdr::{Decoder, Encoder, Error};
+use std::collections::HashSet;
 
 /// Association options: what a server supports, and requires, as bits (CORBA 3.3 P2 §10.6.1).
 pub mod association {
@@ -310,13 +311,13 @@ fn octets(d: &mut Decoder<'_>) -> Result<Vec<u8>, Error> {
 impl IiopProfile {
     /// Where its server speaks TLS, each address once: those of CSIv2, then that of SSLIOP, whose
     /// host is the profile's. Alternate addresses are plain and not among them. Malformed
-    /// components are passed over. Each address is compared with those before it: a profile of a
-    /// peer is to be measured first ([`ProfileExtent`](super::ProfileExtent)).
+    /// components are passed over.
     #[must_use]
     pub fn tls_addresses(&self) -> Vec<Address> {
-        let mut addresses = Vec::new();
+        let (mut addresses, mut seen) = (Vec::new(), HashSet::new());
         let mut add = |address: Address| {
-            if address.port != 0 && !address.host.is_empty() && !addresses.contains(&address) {
+            let is_one = address.port != 0 && !address.host.is_empty();
+            if is_one && seen.insert(address.clone()) {
                 addresses.push(address);
             }
         };
