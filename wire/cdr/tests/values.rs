@@ -185,6 +185,24 @@ fn what_was_passed_over_is_not_passed_over_again() {
     }
 }
 
+/// Values that stand in each other, so many.
+fn write_nested(e: &mut Encoder<'_>, values: usize) -> Result<(), Error> {
+    let Some(rest) = values.checked_sub(1) else { return Ok(()) };
+    // With contents of its own: another place in the memory.
+    let value: SharedValue = Arc::new(values);
+    e.write_new_value(value, &["IDL:V:1.0"], false, |e| write_nested(e, rest))
+}
+
+#[test]
+fn a_value_that_is_refused_takes_no_level_from_those_after_it() {
+    let mut e = Encoder::new(Vec::new(), ByteOrder::BigEndian);
+    for _ in 0..200 {
+        write_nested(&mut e, 128).expect("so many may be");
+        let refused = write_nested(&mut e, 129).expect_err("one too many");
+        assert_eq!(refused.kind(), ErrorKind::LimitExceeded);
+    }
+}
+
 #[test]
 fn values_are_counted_also_where_they_are_passed_over() {
     let mut words = vec![CHUNKED, 4, 1];

@@ -132,12 +132,12 @@ impl<'a> Encoder<'a> {
     /// A value within values. What a peer sent flat, each value pointing at the one before, is this
     /// deep when the last one is sent on.
     fn deeper(&mut self) -> Result<(), Error> {
-        self.values().depth += 1;
-        if self.values().depth > MOST_NESTED {
+        if self.values().depth >= MOST_NESTED {
             let found = format!("more than {MOST_NESTED} values within values");
             let needed = "values in a sequence instead of a chain";
             return Err(self.error(ErrorKind::LimitExceeded, "value", found, needed));
         }
+        self.values().depth += 1;
         Ok(())
     }
 
