@@ -82,8 +82,18 @@ fn what_peers_make_the_process_hold_stays_within_the_budget() {
         // memory of which no octet has come, and the free shares.
         assert!(most <= 56 * MIB, "{strategy}: {most} octets drawn");
         assert!(held < 160 * MIB as i64, "{strategy}: {held} octets more in use");
-        let closed = server.statistics().memory.refused - refused;
-        assert!(closed >= 20, "{strategy}: {closed} closed");
+        // Threads may still read what the last peers sent.
+        let closed = || server.statistics().memory.refused - refused;
+        let deadline = Instant::now() + PATIENCE;
+        while closed() < 20 {
+            assert!(
+                Instant::now() < deadline,
+                "{strategy}: {} closed, {:?}",
+                closed(),
+                server.statistics()
+            );
+            std::thread::yield_now();
+        }
         assert!(worst < Duration::from_secs(5), "{strategy}: {worst:?} for an honest call");
         assert!(log.line_with(&["WARN", "memory_max"], PATIENCE).is_some());
         drop(peers);
@@ -163,7 +173,8 @@ fn requests_that_are_not_answered() {
         most = most.max(memory.waiting + memory.sending);
         refused = !is_asked && memory.waiting > 12 * MIB;
     }
-    assert!(most <= 32 * MIB, "{most}");
+    // What a refused connection holds is on its way back for a moment.
+    assert!(most <= 56 * MIB, "{most}");
     client.shutdown(false);
     while client.statistics().memory.waiting > 0 {
         assert!(Instant::now() < deadline, "{:?}", client.statistics());

@@ -176,12 +176,18 @@ impl Account {
     /// Has the account end, as it holds most.
     #[cold]
     pub fn refuse(&self, why: Exhausted) {
-        if !self.is_refused.swap(true, Ordering::AcqRel) {
-            REFUSED.fetch_add(1, Ordering::Relaxed);
-            if let Some(end) = self.on_refusal.get() {
-                end(why);
-            }
+        if self.note_refused()
+            && let Some(end) = self.on_refusal.get()
+        {
+            end(why);
         }
+    }
+
+    /// Counts that it is refused; whether it was not before.
+    fn note_refused(&self) -> bool {
+        let is_first = !self.is_refused.swap(true, Ordering::AcqRel);
+        REFUSED.fetch_add(u64::from(is_first), Ordering::Relaxed);
+        is_first
     }
 
     fn list(self: &Arc<Self>) {
@@ -237,6 +243,17 @@ impl<P: Purpose> Draw<P> {
     pub fn resize(&mut self, octets: usize) -> Result<(), Exhausted> {
         let wanted = octets.saturating_sub(FREE_OCTETS).next_multiple_of(STEP);
         if wanted == self.octets { Ok(()) } else { self.change(wanted) }
+    }
+
+    /// As [`Draw::resize`], for a thread that ends what holds the memory itself when it is refused.
+    ///
+    /// # Errors
+    /// As [`Draw::resize`].
+    #[inline]
+    pub fn resize_or_end(&mut self, octets: usize) -> Result<(), Exhausted> {
+        self.resize(octets).inspect_err(|_| {
+            self.account.note_refused();
+        })
     }
 
     #[cold]
@@ -339,11 +356,18 @@ mod tests {
         // The large one wants more than there is: it is refused itself.
         assert_eq!(most.resize(12 * MIB).unwrap_err().limit, 10 * MIB);
         assert!((7 * MIB..=8 * MIB).contains(&large.held()), "{}", large.held());
+        assert_eq!(statistics().refused, 0, "it may go on with what it has");
         // The small one gets what it needs; the large one ends, once.
         little.resize(3 * MIB).unwrap();
         little.resize(4 * MIB).unwrap();
         assert_eq!(ended.load(Ordering::Relaxed), 1);
         assert_eq!(statistics().refused, 1);
+        // A thread that ends its account itself has that counted, once.
+        let last = account();
+        let mut of_last = Draw::<Reading>::of(&last);
+        assert!(of_last.resize_or_end(40 * MIB).is_err());
+        assert!(of_last.resize_or_end(40 * MIB).is_err());
+        assert_eq!((statistics().refused, ended.load(Ordering::Relaxed)), (2, 1));
         drop(most);
         assert_eq!(statistics().reading, 0);
         assert!(statistics().sending >= 3 * MIB);

@@ -68,7 +68,7 @@ impl Large {
 
     /// Draws what has come.
     pub(super) fn count(&mut self) -> Result<(), Exhausted> {
-        self.draw.as_mut().map_or(Ok(()), |draw| draw.resize(self.filled))
+        self.draw.as_mut().map_or(Ok(()), |draw| draw.resize_or_end(self.filled))
     }
 
     pub(super) fn filled(&self) -> usize {

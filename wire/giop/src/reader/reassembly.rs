@@ -95,7 +95,7 @@ impl Reassembly {
 
     /// Draws what is held.
     fn count(&mut self) -> Result<(), GiopError> {
-        match self.draw.as_mut().map(|draw| draw.resize(self.held)) {
+        match self.draw.as_mut().map(|draw| draw.resize_or_end(self.held)) {
             Some(Err(exhausted)) => {
                 Err(error(GiopErrorKind::OverBudget, 8, format_args!("{exhausted}")))
             }
