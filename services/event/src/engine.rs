@@ -121,11 +121,14 @@ impl Keeping {
     #[must_use]
     pub fn keep(&self, octets: usize) -> Option<Kept> {
         let grown = self.share.away().saturating_add(octets);
-        if grown <= self.most && self.share.has_room(octets) {
-            return Some(Kept(self.share.take_away(octets)));
-        }
+        let has_room = grown <= self.most && self.share.has_room(octets);
+        has_room.then(|| Kept(self.share.take_away(octets)))
+    }
+
+    /// Counts and logs that there was no room for an event of so many octets: once for each,
+    /// however often it was tried.
+    pub fn refuse(&self, octets: usize) {
         self.share.refuse(octets);
-        None
     }
 }
 

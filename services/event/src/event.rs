@@ -155,7 +155,7 @@ impl Event {
     #[must_use]
     pub fn with_long(&self, value: i32, behind: usize) -> Option<Self> {
         let mut octets = self.octets.clone();
-        let end = octets.len().checked_sub(behind).filter(|end| *end <= octets.len())?;
+        let end = octets.len().checked_sub(behind)?;
         let place = octets.get_mut(end.checked_sub(size_of::<i32>())?.max(self.lead)..end)?;
         let written = match self.order {
             ByteOrder::BigEndian => value.to_be_bytes(),

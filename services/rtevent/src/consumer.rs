@@ -174,6 +174,7 @@ impl Consumer {
         let passed = match groups.show(&self.subscription, parcel, timeout, &self.keeping) {
             Shown::Nothing => return false,
             Shown::NoRoom(dropped) => {
+                self.keeping.refuse(parcel.weight());
                 self.counters.dropped.fetch_add(dropped as u64, Ordering::Relaxed);
                 return false;
             }
@@ -223,14 +224,18 @@ impl Consumer {
 
     /// Room for so many octets in the mailbox, for which the oldest events may have to go.
     fn room_in_mailbox(&self, lane: &Lane, octets: usize) -> Option<Kept> {
+        if let Some(room) = self.keeping.keep(octets) {
+            return Some(room);
+        }
+        self.keeping.refuse(octets);
         loop {
-            if let Some(room) = self.keeping.keep(octets) {
-                return Some(room);
-            }
             if self.when_full != Overflow::DropOldest || !lane.drop_oldest(self.number) {
                 return None;
             }
             count(&self.counters.dropped);
+            if let Some(room) = self.keeping.keep(octets) {
+                return Some(room);
+            }
         }
     }
 
@@ -271,8 +276,9 @@ impl Consumer {
     /// To a channel an event goes by its queue, and has one hop less behind it: where channels are
     /// in a ring, it goes round no longer than its header says.
     fn relay(&self, parcel: &Parcel, ticket: &Arc<Ticket>) -> Result<(), SystemException> {
-        if let Some(octets) = parcel.relayed()? {
-            self.outlet.offer(octets, ticket);
+        match parcel.relayed()? {
+            Some(octets) => self.outlet.offer(octets, ticket),
+            None => count(&self.counters.dropped),
         }
         Ok(())
     }

@@ -7,7 +7,7 @@
 use crate::rtec_event_comm::{
     Event as Value, EventHeader, EventSet, EventSetIdl, PushConsumer as Consumer,
 };
-use corbie::{Any, Decoder, Marshal, SystemException, Typed as _};
+use corbie::{Any, CompletionStatus, Decoder, Marshal, SystemException, Typed as _, minor};
 use corbie_event::interfaces::Signature;
 use corbie_event::{Event as Octets, Shape};
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -176,7 +176,11 @@ impl Parcel {
         for _ in 0..3 {
             d.read_long()?;
         }
-        Ok(octets.with_long(ttl, d.rest().len()).map(Arc::new))
+        let patched = octets.with_long(ttl, d.rest().len());
+        patched.map(|octets| Some(Arc::new(octets))).ok_or_else(|| {
+            SystemException::marshal(minor::MARSHAL_INVALID_VALUE, CompletionStatus::No)
+                .with_detail("an event has no place for the hops that are left")
+        })
     }
 
     fn set_with_a_hop_less(&self) -> Result<Option<Arc<Octets>>, SystemException> {

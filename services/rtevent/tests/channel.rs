@@ -300,14 +300,22 @@ fn an_event_goes_round_in_a_ring_no_longer_than_its_header_says() {
             // As it was pushed, and once for each hop.
             for (ttl, comes) in [(0, 1), (3, 4), (i32::MAX, 17), (-1, 1)] {
                 let before = fixture.core().statistics().received;
+                let dropped = dropped_in(&fixture);
                 push(ttl);
                 assert_eq!(payloads(&said, comes), vec![b"round".to_vec(); comes], "{ttl}");
                 // What came after it would come before this.
                 fixture.until_quiet();
                 assert_eq!(fixture.core().statistics().received, before + comes as u64, "{ttl}");
+                // The last time it went no further.
+                assert_eq!(dropped_in(&fixture), dropped + 1, "{ttl}");
             }
         }
     }
+}
+
+/// What the consumers of the channel did not get.
+fn dropped_in(fixture: &Fixture) -> u64 {
+    fixture.core().statistics().consumers.iter().map(|consumer| consumer.dropped).sum()
 }
 
 #[test]

@@ -308,3 +308,27 @@ fn what_waits_in_a_mailbox_is_bounded_in_octets() {
         fixture::until("nothing is kept", || held() == 0);
     }
 }
+
+#[test]
+fn an_event_for_which_many_old_ones_go_was_refused_room_once() {
+    let settings = ["dispatching=pool", "threads=1", "queue-octets=200000"];
+    let fixture = Fixture::local(Configuration::of(settings).expect("it can be"));
+    let (open, gate) = channel();
+    let hanging = PushConsumerSkeleton::new(Hanging(Mutex::new(gate)));
+    let hanging = fixture.poa.activate(hanging).expect("active");
+    let proxy = fixture.push_supplier();
+    let subscription = event(POSITION).subscription();
+    proxy.connect_push_consumer(Some(&hanging), &subscription).expect("connected");
+    let supplier = fixture.supplier(&[(CAR, POSITION)]);
+    let push = |number: u64, octets: usize| {
+        supplier.push(&[an_event(CAR, POSITION, &vec![7; octets])]).expect("pushed");
+        fixture::until("it has come", || fixture.core().statistics().received == number);
+    };
+    (1..=18).for_each(|number| push(number, 9_000));
+    let dropped = || fixture.core().statistics().consumers[0].dropped;
+    assert_eq!((dropped(), fixture.server.statistics().refused_events), (0, 0));
+    push(19, 150_000);
+    fixture::until("many were dropped", || dropped() >= 10);
+    assert_eq!(fixture.server.statistics().refused_events, 1);
+    drop(open);
+}

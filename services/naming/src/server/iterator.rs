@@ -171,7 +171,8 @@ impl Iterators {
         let id = self.poa.reference_to_id(reference.as_object())?;
         let mut known = self.known();
         let others = known.places.len();
-        let has_room = others < self.most && known.draw(others + 1);
+        let is_within = others < self.most;
+        let has_room = is_within && known.draw(others + 1);
         let one_too_many = (!has_room).then(|| oldest_of_largest(&known.places)).flatten();
         if let Some((id, _)) = &one_too_many {
             known.remove(id);
@@ -180,12 +181,9 @@ impl Iterators {
         drop(known);
         self.came.notify_all();
         if let Some((id, peer)) = one_too_many {
-            let most = self.most;
-            tracing::warn!(
-                ?peer,
-                most,
-                "an iterator ends: there are too many, and most are of this peer (--iterators-max)"
-            );
+            let setting = if is_within { "memory_max" } else { "iterators_max" };
+            let why = "an iterator ends: there are too many, and most are of this peer";
+            tracing::warn!(peer = named(&peer), others, setting, "{why}");
             self.deactivate(&id);
         }
         Ok(reference)
@@ -247,6 +245,15 @@ fn oldest_of_largest(known: &HashMap<ObjectId, Arc<Place>>) -> Option<(ObjectId,
     let of_largest = known.iter().filter(|(_, place)| of_peers.get(&place.client) == Some(&most));
     let (id, place) = of_largest.min_by_key(|(_, place)| place.used())?;
     Some((id.clone(), place.client.clone()))
+}
+
+/// As other lines of the log name the peer, but for its port.
+fn named(peer: &PeerOrigin) -> String {
+    match peer {
+        PeerOrigin::Network(address) => address.to_string(),
+        PeerOrigin::User(user) => format!("user {user}"),
+        other => format!("{other:?}"),
+    }
 }
 
 /// How long the thread that ends idle iterators sleeps before it sees whether its server is gone.

@@ -210,7 +210,11 @@ impl Watched for ConsumerProxy {
     watched_proxy!();
 
     fn sight(&self) -> Sight {
-        let Stage::Connected(consumer) = &self.link().phase else { return Sight::Fresh };
+        // Queues and lanes are asked without the lock.
+        let consumer = match &self.link().phase {
+            Stage::Connected(consumer) => Arc::clone(consumer),
+            _ => return Sight::Fresh,
+        };
         let counters = consumer.counters();
         // Pushes find out themselves when the consumer is gone.
         let is_in_use = self.idle.has_moved(counters.delivered) || counters.queued > 0;

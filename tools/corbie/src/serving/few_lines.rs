@@ -218,6 +218,11 @@ impl About {
 }
 
 impl Visit for About {
+    /// Text is the same whether it was given by `Display` or as it is.
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.record_debug(field, &format_args!("{value}"));
+    }
+
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         match field.name() {
             "peer" => self.peer = Some(origin(&format!("{value:?}"))),
@@ -254,6 +259,7 @@ impl Visit for Text<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tracing_subscriber::layer::SubscriberExt;
 
     #[test]
     fn lines_beyond_the_few_are_counted_and_told_once() {
@@ -266,6 +272,31 @@ mod tests {
         assert_eq!(place.left_out(now + WHILE, false), Some(8));
         assert_eq!(place.left_out(now + WHILE, false), None);
         assert!(place.allows(now + WHILE, LINES));
+    }
+
+    /// Of whom each line is.
+    #[derive(Default)]
+    struct Peers(Arc<Mutex<Vec<Option<String>>>>);
+
+    impl<S: Subscriber> tracing_subscriber::Layer<S> for Peers {
+        fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+            let mut about = About::default();
+            event.record(&mut about);
+            self.0.lock().unwrap().push(about.peer);
+        }
+    }
+
+    #[test]
+    fn a_peer_is_the_same_whether_a_line_has_it_as_text_or_displayed() {
+        let peers = Peers::default();
+        let seen = Arc::clone(&peers.0);
+        let subscriber = tracing_subscriber::registry().with(peers);
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::warn!(peer = "192.0.2.7:40022", "refused");
+            tracing::warn!(peer = String::from("192.0.2.7:40023"), "refused");
+            tracing::warn!(peer = %"192.0.2.7:40024", "refused");
+        });
+        assert_eq!(*seen.lock().unwrap(), vec![Some("192.0.2.7".to_owned()); 3]);
     }
 
     #[test]
