@@ -7,6 +7,7 @@
 mod event_log;
 mod messaging;
 mod object_key;
+mod security;
 mod values;
 
 use std::fs;
@@ -116,6 +117,7 @@ pub fn generate(target: &str) -> Vec<Input> {
         "exception_holder" => messaging::exception_holders(),
         "invocation_policies" => messaging::invocation_policies(),
         "shared_connection" => messaging::shared_connections(),
+        "security_message" => security::security_messages(),
         _ => Vec::new(),
     }
 }

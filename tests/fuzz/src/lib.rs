@@ -52,5 +52,6 @@ targets! {
     exception_holder,
     invocation_policies,
     shared_connection,
+    security_message,
     idl,
 }

@@ -7,6 +7,7 @@ mod giop;
 mod idl;
 mod messaging;
 mod object_key;
+mod security;
 mod shared_connection;
 mod types;
 pub(crate) mod values;
@@ -20,6 +21,7 @@ pub use giop::{
 pub use idl::idl;
 pub use messaging::{exception_holder, invocation_policies};
 pub use object_key::object_key;
+pub use security::security_message;
 pub use shared_connection::shared_connection;
 pub use types::{
     any, dynamic_values, iiop_profile, ior, ior_string, object_url, stringified_name,

@@ -10,7 +10,8 @@
 #![forbid(unsafe_code)]
 
 // layers: exception repository_id < type_code < interface_description < ior < url
-//    < valuetype < value
+//    < valuetype < value < csi
+pub mod csi;
 pub mod exception;
 mod interface_description;
 pub mod ior;

@@ -1,6 +1,8 @@
 //! Object references: octets, text, profiles, components, code sets, and their description.
 //! Repository ids, which are part of them.
 
+mod security_messages;
+
 use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Marshal, Version};
 use corbie_types::ior::{
     CsiSecMechList, TlsSecTrans, association, component_tag, orb_type, profile_tag,

@@ -32,6 +32,8 @@ pub mod service_context_id {
     pub const RT_CORBA_PRIORITY: u32 = 10;
     /// More of a system exception than its body carries.
     pub const EXCEPTION_DETAIL_MESSAGE: u32 = 14;
+    /// For which user a request is made (CORBA 3.3 P2 §10.2): `corbie_types::csi`.
+    pub const SECURITY_ATTRIBUTE_SERVICE: u32 = 15;
 }
 
 impl ServiceContexts<'_> {

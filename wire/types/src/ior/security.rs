@@ -26,6 +26,8 @@ pub mod association {
     pub const ESTABLISH_TRUST_IN_CLIENT: u16 = 0x0040;
     /// The client may say for which identity it calls.
     pub const IDENTITY_ASSERTION: u16 = 0x0400;
+    /// The client may say which servers call for it.
+    pub const DELEGATION_BY_CLIENT: u16 = 0x0800;
     /// What each connection over TLS has.
     pub const OF_TLS: u16 = INTEGRITY | CONFIDENTIALITY | DETECT_REPLAY | DETECT_MISORDERING;
 }
