@@ -56,6 +56,15 @@ pub trait ChannelProxy: Send + Sync {
     }
 }
 
+/// The channels from which events of channel `own` come: itself, and those that its suppliers say.
+#[must_use]
+pub fn sources_of(own: u64, before: impl Iterator<Item = Vec<u64>>) -> Vec<u64> {
+    let mut sources: Vec<_> = before.flatten().chain([own]).collect();
+    sources.sort_unstable();
+    sources.dedup();
+    sources
+}
+
 /// Kept by each proxy that has sent something that is not answered yet.
 pub type UnderWay = std::sync::mpsc::Sender<std::convert::Infallible>;
 
@@ -224,11 +233,7 @@ impl Channel {
     /// The numbers of the channels from which its events come: its own, and those before it.
     pub(crate) fn sources(&self) -> Vec<u64> {
         let proxies: Vec<_> = self.proxies().values().cloned().collect();
-        let mut sources: Vec<_> = proxies.iter().flat_map(|proxy| proxy.sources()).collect();
-        sources.push(self.number);
-        sources.sort_unstable();
-        sources.dedup();
-        sources
+        sources_of(self.number, proxies.iter().map(|proxy| proxy.sources()))
     }
 
     /// Pulls of clients that are gone wait no more.

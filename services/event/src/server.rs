@@ -80,8 +80,7 @@ impl EventServer {
         // no such object.
         orb.bind_object_key(EVENT_CHANNEL_FACTORY, factory.as_object());
         registry.restore().inspect_err(|_| registry.close())?;
-        watching::look_after(&registry);
-        watching::look_for_rings(&registry);
+        watching::begin(&registry);
         Ok(EventServer { registry, factory })
     }
 

@@ -12,10 +12,11 @@ use crate::filter::{BadSubscription, Filter, Publication};
 use crate::observers::{News, ObserverList, Telling};
 use crate::routes::{Route, Routes};
 use crate::rtec_event_channel_admin::{Dependency, Observer};
-use crate::timers;
+use crate::timers::{self, too_many};
 use corbie::policy::{Policy, SetOverrideType};
 use corbie::{CompletionStatus, SystemException, minor};
 use corbie_event::Ticket;
+use corbie_event::channel::sources_of;
 use corbie_event::engine::{Allotment, Engine, Tally};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -112,11 +113,7 @@ impl Channel {
     /// The numbers of the channels from which its events come: its own, and those before it.
     pub(crate) fn sources(&self) -> Vec<u64> {
         let proxies: Vec<_> = self.proxies().values().cloned().collect();
-        let mut sources: Vec<_> = proxies.iter().flat_map(|proxy| proxy.sources()).collect();
-        sources.push(self.number);
-        sources.sort_unstable();
-        sources.dedup();
-        sources
+        sources_of(self.number, proxies.iter().map(|proxy| proxy.sources()))
     }
 
     /// Ends proxies that are not used any more. Does not wait.
@@ -370,10 +367,6 @@ impl Channel {
 
 /// Entries of a subscription, or publications, that a client has even where others have very many.
 const FEW: usize = 20;
-
-fn too_many(text: String) -> SystemException {
-    SystemException::imp_limit(minor::IMP_LIMIT_NAMES, CompletionStatus::No).with_detail(text)
-}
 
 fn start_lane(engine: &Engine, threads: usize) -> Result<Arc<Lane>, SystemException> {
     let most = engine.threads().most();

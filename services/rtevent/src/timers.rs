@@ -27,6 +27,11 @@ const FEW: usize = 10;
 /// A time-out, and when it comes the next time.
 type Moments = Vec<(Timeout, Instant)>;
 
+/// What a client asks for is more than a limit.
+pub(crate) fn too_many(text: String) -> SystemException {
+    SystemException::imp_limit(minor::IMP_LIMIT_NAMES, CompletionStatus::No).with_detail(text)
+}
+
 /// Room for the time-outs of a subscription among those of the server.
 ///
 /// # Errors
@@ -42,7 +47,7 @@ pub(crate) fn room(engine: &Engine, subscription: &Filter) -> Result<Allotment, 
             "{rate} time-outs in a second are too many: this server has {most}, and a consumer \
              half of what the others leave"
         );
-        SystemException::imp_limit(minor::IMP_LIMIT_NAMES, CompletionStatus::No).with_detail(text)
+        too_many(text)
     })
 }
 

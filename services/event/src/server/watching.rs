@@ -4,36 +4,29 @@
 
 use super::proxy::{Flow, Proxy};
 use super::registry::ChannelRegistry;
-use crate::channel::ChannelProxy as _;
+use crate::channel::{Channel, ChannelProxy as _};
 use crate::neighbours::{self, Linked, Neighbour};
 use crate::qos::{ChannelQos, Limits};
 use crate::watched::{self, Idle, IfQuiet, Sight, Watched};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-/// Has the proxies of all channels looked after, until `registry` is gone.
-pub(super) fn look_after(registry: &Arc<ChannelRegistry>) {
-    let weak = Arc::downgrade(registry);
-    registry.workers().after(watched::interval(registry.limits()), move || {
-        if let Some(registry) = weak.upgrade() {
-            for channel in registry.all() {
-                channel.look_after();
-            }
-            look_after(&registry);
-        }
+/// Has the proxies of all channels looked after, and rings looked for, until `registry` is gone.
+pub(super) fn begin(registry: &Arc<ChannelRegistry>) {
+    each(registry, watched::interval(registry.limits()), |channel| channel.look_after());
+    each(registry, neighbours::TICK, |channel| {
+        channel.look_for_rings();
+        channel.forget_gone_pulls();
     });
 }
 
-/// Has rings looked for, until `registry` is gone.
-pub(super) fn look_for_rings(registry: &Arc<ChannelRegistry>) {
+fn each(registry: &Arc<ChannelRegistry>, between: Duration, look: fn(&Arc<Channel>)) {
     let weak = Arc::downgrade(registry);
-    registry.workers().after(neighbours::TICK, move || {
+    registry.workers().after(between, move || {
         if let Some(registry) = weak.upgrade() {
-            for channel in registry.all() {
-                channel.look_for_rings();
-                channel.forget_gone_pulls();
-            }
-            look_for_rings(&registry);
+            registry.all().iter().for_each(look);
+            each(&registry, between, look);
         }
     });
 }
