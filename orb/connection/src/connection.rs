@@ -260,6 +260,9 @@ impl<U: User> Connection<U> {
             context.flusher().add(weak);
         }
         context.flusher().expect();
+        if self.roles.answers && !self.notes.has(Note::Timed) && self.notes.set(Note::Timed) {
+            U::has_to_take(self, context);
+        }
     }
 }
 

@@ -28,5 +28,5 @@ pub use octets::Octets;
 pub use pools::{Lease, NotInLine, Opening, Opens, Pool, PooledConnection, Pools};
 pub use receive::{Arrivals, ReceiveFailure, Received, WhatComes, WhatIsHere, receive};
 pub use sender::{
-    Limits, Look, Position, Put, Release, SendFault, Sender, Terms, Then, When, writing,
+    Limits, Look, Position, Put, Release, SendFault, Sender, Taking, Terms, Then, When, writing,
 };

@@ -26,12 +26,12 @@ use means::{Means, QueueLock, Threads};
 use notices::Due;
 use queue::{Ends, SendQueue, Tick};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use word::{SendWord, State};
 
 pub use notices::Then;
 pub use queue::{Position, Release, When};
-pub use terms::{Limits, Look, Put, SendFault, Terms};
+pub use terms::{Limits, Look, Put, SendFault, Taking, Terms};
 
 /// See the module.
 #[derive(Debug)]
@@ -126,6 +126,7 @@ impl<M: Means> Sender<M> {
             return Err(SendFault::Closed);
         }
         let end = queue.put_rest(encoder, octets);
+        queue.note_blocked(octets);
         self.word.set(State::Blocked);
         self.signal(&queue);
         Ok(Put::Waits(end))
@@ -231,6 +232,7 @@ impl<M: Means> Sender<M> {
         let mut due = Due::default();
         let outcome = loop {
             let Some(mut pieces) = queue.take() else {
+                queue.note_taken();
                 match queue.ends {
                     Ends::NotYet => self.word.set(State::Idle),
                     Ends::WhenSent => due.extend(self.end(link, &mut queue)),
@@ -242,7 +244,8 @@ impl<M: Means> Sender<M> {
             let taken = pieces.send(link, patience == Patience::Block);
             queue = self.lock.lock();
             let is_left = pieces.octets() > 0;
-            queue.note_sent(*taken.as_ref().unwrap_or(&0), pieces);
+            let octets = *taken.as_ref().unwrap_or(&0);
+            queue.note_sent(octets, pieces);
             let sent = queue.sent();
             due.extend(queue.notices.take_sent(sent));
             if self.word.state() == State::Closed {
@@ -255,6 +258,7 @@ impl<M: Means> Sender<M> {
                 break Err(SendFault::Unknown(error));
             }
             if is_left && patience != Patience::Block {
+                queue.note_blocked(octets);
                 self.word.set(State::Blocked);
                 self.signal(&queue);
                 break Ok(());
@@ -497,15 +501,15 @@ impl<M: Means> Sender<M> {
         Ok(())
     }
 
-    /// For how long at `now` the peer has taken nothing of what is due, counted from the first call
-    /// that finds it so: zero while a thread sends.
-    pub fn stuck_for(&self, now: Instant) -> Duration {
-        let mut queue = self.lock.lock();
-        if matches!(self.word.state(), State::Kept | State::Blocked) && queue.is_due(|| now) {
-            return queue.stuck_for(now);
+    /// Since when the peer has taken nothing of what is due: [`Taking::Freely`] when nothing waits
+    /// for it.
+    pub fn taking(&self) -> Taking {
+        let queue = self.lock.lock();
+        match self.word.state() {
+            State::Idle | State::Closed => Taking::Freely,
+            State::Kept | State::Sending => Taking::Soon,
+            State::Blocked => queue.blocked_since().map_or(Taking::Soon, Taking::NothingSince),
         }
-        queue.is_not_stuck();
-        Duration::ZERO
     }
 }
 

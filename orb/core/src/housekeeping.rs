@@ -1,5 +1,6 @@
 //! What an ORB does once a second: counts its coarse clock on and closes what was
-//! unused too long; now and then it has unused buffers freed.
+//! unused too long; now and then it has unused buffers freed. Between, peers that take nothing of
+//! what waits for them are cut when their time is over.
 //!
 //! One thread, started with the first connection or the first listener; it ends with the ORB. The
 //! call path reads the coarse clock instead of the real one where seconds are good enough.
@@ -7,7 +8,7 @@
 use crate::{Orb, memory, server};
 use corbie_cdr::buffers;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The length of a tick.
 pub(crate) const TICK: Duration = Duration::from_secs(1);
@@ -22,7 +23,7 @@ pub(crate) fn ensure_running(orb: &Orb) {
     let started = thread.spawn(move || {
         let mut scratch = Vec::with_capacity(8);
         while let Some(orb) = Orb::upgrade(&weak) {
-            if orb.wait_for_shutdown(TICK) {
+            if !server::cut_those_that_take_nothing(&orb, Instant::now() + TICK) {
                 return;
             }
             let tick = orb.housekeeping().ticks.fetch_add(1, Ordering::Relaxed) + 1;

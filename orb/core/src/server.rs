@@ -32,6 +32,7 @@ mod service_contexts;
 mod shutdown;
 pub(crate) mod turn;
 mod typed_response;
+mod untaken;
 
 pub use crate::portable_interceptor::ServiceContext;
 pub use adapter::{ActiveObject, Adapter, LocalRefusal, Location, Reach};
@@ -49,6 +50,7 @@ pub(crate) use listener::start;
 pub(crate) use listening::PublishedProfile;
 pub(crate) use object_keys::ObjectKeys;
 pub(crate) use shutdown::{close_silent, stop};
+pub(crate) use untaken::{cut_those_that_take_nothing, has_to_take};
 
 use crate::Orb;
 use crate::connection::Connection as ServerConnection;
@@ -71,6 +73,7 @@ pub(crate) struct Server {
     registry: Registry,
     loops: turn::Loops,
     stand_ins: OnceLock<Arc<StandIns>>,
+    in_upcalls: turn::InUpcalls,
     /// There are, or were, objects that keep the order of requests: the adapter is asked.
     has_order: AtomicBool,
     pub(crate) attention: attention::Attention,
@@ -80,6 +83,7 @@ pub(crate) struct Server {
     pub(crate) hasty_connections: AtomicU64,
     pub(crate) evicted_connections: AtomicU64,
     due_responses: DueResponses,
+    untaken: untaken::Untaken,
     held: held::HeldLimits,
     held_queues: held::Queues,
     pub(crate) main_thread: held::MainThread,

@@ -152,13 +152,31 @@ impl<M: Means> ConnectionThreads<M> {
         }
     }
 
-    /// This thread begins an upcall, and has given the token back. Whether a thread has to be
-    /// started that reads.
+    /// This thread begins an upcall, and has given the token back. `list`: has the watch look at
+    /// the connection, which it does until that rests. Whether a thread has to be started that
+    /// reads.
     #[inline]
     #[must_use]
-    pub fn begin_upcall(&self) -> bool {
-        self.0.expect_upcalls();
+    pub fn begin_upcall(&self, list: impl FnOnce()) -> bool {
+        if !self.0.is_listed() {
+            self.enlist(list);
+        }
         self.0.is_behind() && self.call()
+    }
+
+    #[cold]
+    fn enlist(&self, list: impl FnOnce()) {
+        if self.0.list() {
+            list();
+            self.0.expect_upcalls();
+        }
+    }
+
+    /// For the watch, which has found nothing: it looks no more, unless `look` finds something
+    /// after all; whether it looks no more. A thread may have listed the connection anew then.
+    pub fn unlist(&self, look: impl FnOnce() -> bool) -> bool {
+        self.0.unlist();
+        !(look() && self.0.list())
     }
 
     /// Calls a thread to read; whether one has to be started. There are never more stand-ins than

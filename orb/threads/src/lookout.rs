@@ -6,7 +6,7 @@
 mod awake;
 
 use crate::lock::{Ranked, Signal, rank};
-use awake::Awake;
+pub(crate) use awake::Awake;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;

@@ -5,8 +5,8 @@
 //! A reply is kept back only while more whole requests of its connection are in the reader: the
 //! thread that reads them sends it, and the flusher does after a millisecond or two when an upcall
 //! takes longer. What a peer does not take is queued, and its connection is not read until it was
-//! taken: so what is held for a peer that never reads is bounded (`queued_octets_max`), and ends
-//! after `message_timeout`. An event loop sends it on when the peer takes more; for a connection
+//! taken: so what is held for a peer that never reads is bounded (by `queued_octets_max`, and the
+//! replies to requests that were in servants then), and ends after `message_timeout`. An event loop sends it on when the peer takes more; for a connection
 //! with threads of its own the flusher does, or such a thread before it reads on.
 
 use super::notes::Note;
@@ -28,10 +28,12 @@ impl<U: User> Connection<U> {
     }
 
     /// What a thread that serves it does about a peer that takes nothing: it waits if it is the
-    /// connection's own, and not where an event loop tells when the peer takes more.
+    /// connection's own, and not where an event loop tells when the peer takes more. There replies
+    /// to requests that were read before reading paused are queued, however many wait: a peer that
+    /// reads loses none, and one that does not is cut after `message_timeout`.
     #[inline]
     pub fn patience(&self) -> Patience {
-        if self.has_own_threads() { Patience::Block } else { Patience::Queue }
+        if self.has_own_threads() { Patience::Block } else { Patience::Take }
     }
 
     /// A request begins to be served; `None` when none may any more, so that the client sends it

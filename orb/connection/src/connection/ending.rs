@@ -3,8 +3,9 @@
 //!
 //! [`Life`]: corbie_giop::Life
 
+use super::notes::Note;
 use super::{Connection, Context, User};
-use crate::{Awaited, ConnectionFault, ReceiveFailure};
+use crate::{Awaited, ConnectionFault, ReceiveFailure, Taking};
 use corbie_cdr::ByteOrder;
 use corbie_giop::{Control, GiopError, cancel_request, close_connection};
 use corbie_threads::reactor::Next;
@@ -33,10 +34,27 @@ impl<U: User> Connection<U> {
     }
 
     /// Whether the peer has taken nothing of what waits for `message_timeout` at `now`: threads
-    /// that never wait for it would go on for ever. To be asked once a second.
+    /// that never wait for it would go on for ever.
     pub fn is_stuck(&self, context: &U::Context, now: Instant) -> bool {
+        let Taking::NothingSince(since) = self.sender.taking() else { return false };
         let timeout = context.settings().message_timeout;
-        timeout.is_some_and(|timeout| self.sender.stuck_for(now) > timeout)
+        timeout.is_some_and(|timeout| now.saturating_duration_since(since) >= timeout)
+    }
+
+    /// What the peer does with what waits for it. After [`Taking::Freely`] the user is told anew
+    /// when something waits ([`User::has_to_take`]).
+    pub fn taking(&self) -> Taking {
+        let taking = self.sender.taking();
+        if taking != Taking::Freely {
+            return taking;
+        }
+        self.notes.take(Note::Timed);
+        // What came to wait before that was not told; of two threads that see it one tells.
+        match self.sender.taking() {
+            Taking::Freely => Taking::Freely,
+            waits if self.notes.set(Note::Timed) => waits,
+            _ => Taking::Freely,
+        }
     }
 
     /// Closes the connection unless a request waits or is served; whether it is ending now.

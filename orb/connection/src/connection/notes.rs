@@ -29,6 +29,8 @@ pub(super) enum Note {
     Paused = 1 << 7,
     /// At an end that asks: a thread has the right to read.
     Read = 1 << 8,
+    /// The user was told that the peer has to take something in time.
+    Timed = 1 << 9,
 }
 
 impl Notes {

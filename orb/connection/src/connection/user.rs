@@ -68,6 +68,10 @@ pub trait User: Sized + 'static {
     /// There may be room for sending again.
     fn has_room(_connection: &Connection<Self>, _context: &Self::Context) {}
 
+    /// What waits for the peer is to be taken in time: the user is to ask
+    /// [`Connection::taking`] when that is over, and is not told again before all was taken.
+    fn has_to_take(_connection: &Arc<Connection<Self>>, _context: &Self::Context) {}
+
     /// The last word was put: nothing is served any more.
     fn ending(_connection: &Connection<Self>) {}
 

@@ -7,7 +7,7 @@ use super::terms::Limits;
 use corbie_cdr::Encoder;
 use corbie_cdr::budget::{Draw, Sending};
 use corbie_threads::thread::Patience;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A peer that takes nothing is tried at every so manieth tick at last.
 const RARE_TICKS: u32 = 16;
@@ -89,8 +89,8 @@ pub struct SendQueue {
     moved: u64,
     /// Ticks since the queue was empty or the peer took something.
     ticks: u32,
-    /// Since when, and with which `moved`, nothing was taken of what is due.
-    stuck: Option<(Instant, u64)>,
+    /// While the sender is blocked: when the peer took something last, or first took nothing.
+    blocked_since: Option<Instant>,
     /// Threads that wait for a change.
     pub(super) waiters: u32,
     /// Whether the connection closes when all is sent.
@@ -121,7 +121,7 @@ impl SendQueue {
             sent: Position::default(),
             moved: 0,
             ticks: 0,
-            stuck: None,
+            blocked_since: None,
             waiters: 0,
             ends: Ends::NotYet,
             notices: SentNotices::default(),
@@ -137,6 +137,7 @@ impl SendQueue {
             Patience::RunLoop | Patience::Queue => {
                 after <= most.saturating_mul(OVERDRAFT) || octets <= self.limits.small_octets
             }
+            Patience::Take => true,
         }
     }
 
@@ -309,21 +310,21 @@ impl SendQueue {
         self.release = Release::Flush;
     }
 
-    /// For how long at `now` the peer has taken nothing of what waits for it. Counts from the
-    /// first look that finds it so.
-    pub(super) fn stuck_for(&mut self, now: Instant) -> Duration {
-        match self.stuck {
-            Some((since, moved)) if moved == self.moved => now.saturating_duration_since(since),
-            _ => {
-                self.stuck = Some((now, self.moved));
-                Duration::ZERO
-            }
+    /// The peer took so many octets now, and takes no more.
+    pub(super) fn note_blocked(&mut self, taken: usize) {
+        if taken > 0 || self.blocked_since.is_none() {
+            self.blocked_since = Some(Instant::now());
         }
     }
 
-    /// Nothing waits for the peer.
-    pub(super) fn is_not_stuck(&mut self) {
-        self.stuck = None;
+    /// All that waited was taken.
+    pub(super) fn note_taken(&mut self) {
+        self.blocked_since = None;
+    }
+
+    /// Since when the peer has taken nothing, if the sender is blocked.
+    pub(super) fn blocked_since(&self) -> Option<Instant> {
+        self.blocked_since
     }
 
     /// Forgets what waits.

@@ -52,6 +52,17 @@ pub enum SendFault {
     Unknown(io::Error),
 }
 
+/// What the peer does with what is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taking {
+    /// It has taken all.
+    Freely,
+    /// Something waits that was not offered yet, or that a thread is sending now.
+    Soon,
+    /// Something waits, and it has taken nothing since then.
+    NothingSince(Instant),
+}
+
 /// What bounds a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {

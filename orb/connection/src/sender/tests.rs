@@ -8,7 +8,7 @@ mod over_a_socket;
 mod properties;
 
 use super::word::State;
-use super::{Limits, Look, Put, Release, SendFault, Sender, Terms, When};
+use super::{Limits, Look, Put, Release, SendFault, Sender, Taking, Terms, When};
 use crate::Octets;
 use corbie_cdr::{ByteOrder, Encoder};
 use corbie_threads::thread::Patience;
@@ -223,10 +223,11 @@ fn patience_decides_without_room() {
     assert_eq!(try_put(&large, Patience::Queue), Ok(()));
     assert_eq!(try_put(&large, Patience::Queue), Err(true));
     assert_eq!(try_put("ab", Patience::Queue), Ok(()));
+    assert_eq!(try_put(&large, Patience::Take), Ok(()));
     // A thread that may block sends itself; this link cannot wait.
     wire.room.set(ROOM);
     assert_eq!(try_put(&large, Patience::Block), Ok(()));
-    assert_eq!((state(&sender), wire.taken.borrow().len()), (State::Idle, 8 + 59 + 4 * 60 + 2));
+    assert_eq!((state(&sender), wire.taken.borrow().len()), (State::Idle, 8 + 59 + 5 * 60 + 2));
 }
 
 #[test]
@@ -314,20 +315,31 @@ fn each_notice_is_told_once_and_what_is_lost_from_the_last_to_the_first() {
 }
 
 #[test]
-fn only_a_peer_that_takes_nothing_of_what_is_due_is_stuck() {
-    let wire = Wire::default();
+fn what_a_peer_does_is_told_with_the_time_since_it_took_nothing() {
+    let (wire, idle) = (Wire::default(), Sender::new(LIMITS));
+    assert_eq!(idle.taking(), Taking::Freely);
+    let before = Instant::now();
     let sender = blocked(&wire);
-    let start = Instant::now();
-    let at = |seconds| start + Duration::from_secs(seconds);
-    assert_eq!(sender.stuck_for(at(1)), Duration::ZERO);
-    assert_eq!(sender.stuck_for(at(4)), Duration::from_secs(3));
-    wire.room.set(1);
+    let nothing_since = |before: Instant| match sender.taking() {
+        Taking::NothingSince(since) if before <= since && since <= Instant::now() => since,
+        other => panic!("{other:?} is not after {before:?}"),
+    };
+    let first = nothing_since(before);
     sender.flush(&wire, Patience::Queue).unwrap();
-    assert_eq!(sender.stuck_for(at(5)), Duration::ZERO);
-    assert_eq!(sender.stuck_for(at(6)), Duration::from_secs(1));
+    put(&sender, &wire, "more", When::Now).unwrap();
+    assert_eq!(nothing_since(before), first, "nothing was taken");
+    wire.room.set(1);
+    let again = Instant::now();
+    sender.flush(&wire, Patience::Queue).unwrap();
+    nothing_since(again);
     wire.room.set(ROOM);
     sender.flush(&wire, Patience::Queue).unwrap();
+    assert_eq!(sender.taking(), Taking::Freely);
     put(&sender, &wire, "held", BY_POLICY).unwrap();
-    assert_eq!(sender.stuck_for(at(7)), Duration::ZERO);
-    assert_eq!(sender.stuck_for(at(9)), Duration::ZERO, "nothing is due");
+    assert_eq!(sender.taking(), Taking::Soon, "it was not offered");
+    // The time of what waits now is its own.
+    let last = Instant::now();
+    wire.room.set(0);
+    put(&sender, &wire, "now", When::Now).unwrap();
+    nothing_since(last);
 }

@@ -78,6 +78,13 @@ impl User for Peer {
         server::has_room(connection, orb);
     }
 
+    fn has_to_take(connection: &Arc<Connection>, orb: &Orb) {
+        // Those that this end opened are looked at with their pool.
+        if connection.state().endpoint.is_none() {
+            server::has_to_take(connection, orb);
+        }
+    }
+
     fn ending(connection: &Connection) {
         if let Some(threads) = &connection.state().accepted.threads {
             threads.dismiss();

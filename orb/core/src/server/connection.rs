@@ -28,6 +28,8 @@ pub(crate) struct Accepted {
     pub(crate) threads: Option<Box<ConnectionThreads>>,
     /// Requests whose answer was deferred and is due; see `due_responses`.
     pub(crate) deferred: AtomicU32,
+    /// Threads of its own that do not read for a while, whatever comes; see `due_responses`.
+    pub(crate) pausing: AtomicU32,
     /// What the access rules say of its peer.
     pub(crate) access: access::OfConnection,
     /// Its peer, where there is a limit of how fast that may send requests.

@@ -73,6 +73,11 @@ pub(crate) fn end(orb: &Orb, connection: &ServerConnection) {
     connection.end_request();
 }
 
+/// Whether a thread of its own waits until [`is_full`] does not hold any more.
+pub(crate) fn is_pausing(connection: &ServerConnection) -> bool {
+    connection.state().accepted.pausing.load(Ordering::Acquire) > 0
+}
+
 /// Whether so many responses are due, or so much waits for the peer to take it, that no more
 /// requests of `connection` shall be read.
 #[inline]
@@ -173,8 +178,13 @@ fn wait(orb: &Orb, connection: &ServerConnection) {
             && !peers::is_too_fast(connection)
             && due.total.load(Ordering::Acquire) <= eased(settings.pending_responses_total_max)
     };
+    // Another thread that read in the place of this one would have to wait as well.
+    let pausing = &connection.state().accepted.pausing;
+    pausing.fetch_add(1, Ordering::AcqRel);
     let mut guard = due.paused.lock();
     while !is_eased() && !connection.is_ending() {
-        guard = due.eased.wait_for(guard, LOOK_AGAIN);
+        guard = due.eased.wait_for(guard, peers::too_fast_for(connection).unwrap_or(LOOK_AGAIN));
     }
+    drop(guard);
+    pausing.fetch_sub(1, Ordering::AcqRel);
 }

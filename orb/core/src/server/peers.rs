@@ -9,7 +9,7 @@ use corbie_settings::Settings;
 use std::sync::Arc;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A peer may be this far ahead of its rate, in nanoseconds: after a quiet second it may do at once
 /// what it may do in a second.
@@ -53,7 +53,12 @@ impl Rate {
 
     /// Whether it was done more often than it may be.
     fn is_beyond(&self, now: u64) -> bool {
-        self.until.load(Ordering::Relaxed) > now.saturating_add(AHEAD)
+        self.beyond(now) > 0
+    }
+
+    /// For how many nanoseconds it was done too often.
+    fn beyond(&self, now: u64) -> u64 {
+        self.until.load(Ordering::Relaxed).saturating_sub(now.saturating_add(AHEAD))
     }
 
     /// Whether nothing is remembered of it.
@@ -113,6 +118,13 @@ pub(crate) fn is_too_fast(connection: &ServerConnection) -> bool {
     connection.state().accepted.requests_of.as_ref().is_some_and(|peer| is_beyond(peer))
 }
 
+/// How long it takes until the peer of `connection` has not sent more than it may, if it has.
+pub(crate) fn too_fast_for(connection: &ServerConnection) -> Option<Duration> {
+    let peer = connection.state().accepted.requests_of.as_ref()?;
+    let beyond = peer.requests.as_ref().map(|rate| rate.beyond(now()))?;
+    (beyond > 0).then(|| Duration::from_nanos(beyond))
+}
+
 #[cold]
 fn is_beyond(peer: &PeerRates) -> bool {
     peer.requests.as_ref().is_some_and(|rate| rate.is_beyond(now()))
@@ -135,5 +147,6 @@ mod tests {
         (0..30).for_each(|_| owing.note(begin));
         assert!(owing.is_beyond(begin + 2 * second - 1));
         assert!(!owing.is_beyond(begin + 2 * second));
+        assert_eq!((owing.beyond(begin), owing.beyond(begin + 3 * second)), (2 * second, 0));
     }
 }

@@ -124,6 +124,10 @@ impl Registry {
         self.lock().connections.values().filter(|connection| is_due(connection)).cloned().collect()
     }
 
+    pub(crate) fn get(&self, id: u64) -> Option<Arc<ServerConnection>> {
+        self.lock().connections.get(&id).cloned()
+    }
+
     pub(crate) fn all(&self) -> Vec<Arc<ServerConnection>> {
         self.lock().connections.values().cloned().collect()
     }

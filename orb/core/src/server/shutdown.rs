@@ -126,7 +126,6 @@ pub(crate) fn close_silent(orb: &Orb) {
         let activity = connection.activity();
         activity.heard() == Heard::Part && passed(activity.since(), settings.message_timeout)
     };
-    let is_stuck = |connection: &ServerConnection| connection.is_stuck(orb, Instant::now());
     let is_silent = |connection: &ServerConnection| {
         let activity = connection.activity();
         let limit = match activity.heard() {
@@ -142,13 +141,9 @@ pub(crate) fn close_silent(orb: &Orb) {
     orb.server().held_queues.drop_orphans();
     registry.forget_peers();
     due_responses::resume(orb);
-    for connection in registry.those(|c| is_stuck(c) || is_slow(c) || is_silent(c)) {
+    for connection in registry.those(|c| is_slow(c) || is_silent(c)) {
         let (peer, setting) = (connection.peer(), "message_timeout");
-        if is_stuck(&connection) {
-            let why = "connection closed: replies could not be sent, the peer took none";
-            tracing::warn!(%peer, setting, "{why}");
-            connection.cut();
-        } else if is_slow(&connection) {
+        if is_slow(&connection) {
             tracing::warn!(%peer, setting, "connection closed: a message took too long");
             connection.cut();
         } else if !connection.close_if_idle() {

@@ -18,3 +18,4 @@ pub(crate) use in_loop::{is_too_deep, serve, serve_held};
 pub(crate) use loops::{Loops, listen, start};
 pub(crate) use nested::before_waiting;
 pub(crate) use per_connection::begin;
+pub(crate) use watch::InUpcalls;

@@ -3,7 +3,7 @@
 
 use super::{ConnectionThreads, PATIENCE, Roster};
 use crate::lock::{Guard, PlainToken, Ranked, Signal, rank};
-use crate::lookout::Lookout;
+use crate::lookout::{Awake, Lookout};
 use std::ops::DerefMut;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, MutexGuard};
@@ -36,7 +36,13 @@ pub trait Means {
     fn take_place(&self) -> bool;
     /// Counts so many more, modulo 2^32.
     fn add_places(&self, more: u32);
-    /// Upcalls are under way: the watch looks.
+    /// Whether the watch looks at the connection.
+    fn is_listed(&self) -> bool;
+    /// It does from now on; whether this thread is the one that has to list it.
+    fn list(&self) -> bool;
+    /// It does not.
+    fn unlist(&self);
+    /// A connection was listed: the watch looks.
     fn expect_upcalls(&self);
 }
 
@@ -93,6 +99,8 @@ pub struct Threads {
     messages: AtomicU32,
     /// Whether requests waited behind upcalls at the last look of the watch.
     is_behind: AtomicBool,
+    /// Whether the watch looks at the connection.
+    listed: Awake<AtomicBool>,
     stand_ins: Arc<StandIns>,
 }
 
@@ -104,6 +112,7 @@ impl ConnectionThreads {
             called: Signal::new(),
             messages: AtomicU32::new(0),
             is_behind: AtomicBool::new(false),
+            listed: Awake::default(),
             stand_ins,
         })
     }
@@ -158,6 +167,18 @@ impl Means for Threads {
     }
 
     #[inline]
+    fn is_listed(&self) -> bool {
+        self.listed.holds()
+    }
+
+    fn list(&self) -> bool {
+        self.listed.begin()
+    }
+
+    fn unlist(&self) {
+        self.listed.end_at_once();
+    }
+
     fn expect_upcalls(&self) {
         self.stand_ins.watch.expect();
     }

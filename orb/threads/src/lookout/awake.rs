@@ -1,5 +1,6 @@
 //! Whether a lookout is awake: how a thread that makes something to look at and the lookout that
-//! falls asleep never miss each other. `loom` tries all interleavings of it in the tests here.
+//! falls asleep never miss each other. `loom` tries all interleavings of it in the tests here. In
+//! the same way the watch of upcalls looks at one connection, or does not (`connection_threads`).
 //!
 //! ```text
 //! thread:  make something │ read the word: awake → done, else set it and wake the lookout
@@ -11,7 +12,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// An atomic word: of the standard library, or of loom.
-pub(super) trait Word {
+pub(crate) trait Word {
     fn load(&self) -> bool;
     fn store(&self, value: bool);
     fn swap(&self, value: bool) -> bool;
@@ -34,21 +35,21 @@ impl Word for AtomicBool {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Awake<W>(W);
+pub(crate) struct Awake<W>(W);
 
 impl<W: Word> Awake<W> {
     #[inline]
-    pub(super) fn holds(&self) -> bool {
+    pub(crate) fn holds(&self) -> bool {
         self.0.load()
     }
 
     /// The lookout is awake from now on; whether this thread is the one that has to wake it.
-    pub(super) fn begin(&self) -> bool {
+    pub(crate) fn begin(&self) -> bool {
         !self.0.swap(true)
     }
 
     /// The lookout falls asleep, unless `look` finds something; whether it may sleep.
-    pub(super) fn end(&self, look: impl FnOnce() -> bool) -> bool {
+    pub(crate) fn end(&self, look: impl FnOnce() -> bool) -> bool {
         self.0.store(false);
         let finds = look();
         if finds {
@@ -57,8 +58,8 @@ impl<W: Word> Awake<W> {
         !finds
     }
 
-    /// The lookout could not be woken.
-    pub(super) fn end_at_once(&self) {
+    /// The lookout could not be woken, or looks later.
+    pub(crate) fn end_at_once(&self) {
         self.0.store(false);
     }
 }

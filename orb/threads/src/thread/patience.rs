@@ -12,6 +12,9 @@ pub enum Patience {
     RunLoop,
     /// It never waits, and may exceed the limit fourfold; beyond that it is told `Full`.
     Queue,
+    /// It never waits, and is never told `Full`: for a reply where no thread may wait for the
+    /// peer. There are few, as no more requests are read meanwhile, and they count in `memory_max`.
+    Take,
     /// It never waits, and is told `Full` at the limit.
     Refuse,
 }

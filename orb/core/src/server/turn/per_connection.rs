@@ -5,6 +5,7 @@
 //! [`ConnectionThreads`].
 
 use super::nested::{begin_duty, begin_keeping, end_duty, end_keeping};
+use super::watch;
 use crate::Orb;
 use crate::server::{ServerConnection, dispatch, due_responses};
 use corbie_connection::Arrived;
@@ -82,7 +83,7 @@ fn serve_one(orb: &Orb, connection: &Arc<ServerConnection>, threads: &Connection
     let give_turn_back = |may_be_overtaken| {
         if may_be_overtaken {
             drop(reading);
-            if threads.begin_upcall() {
+            if threads.begin_upcall(|| watch::list(orb, connection)) {
                 start(orb, connection, threads);
             }
         } else {

@@ -1,12 +1,13 @@
 //! The watch: looks every 20 ms for connections with threads of their own where requests wait
-//! behind upcalls, and sees to it that another thread reads them. It sleeps while no requests come.
+//! behind upcalls, and sees to it that another thread reads them. It sleeps while no requests come,
+//! and looks at connections only that have upcalls, or had some a moment ago.
 
 use super::per_connection;
 use crate::Orb;
 use crate::server::{ServerConnection, due_responses};
 use corbie_threads::connection_threads::{Finding, StandIns};
+use corbie_threads::lock::{Ranked, rank};
 use corbie_threads::lookout::{Duty, Lookout};
-use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,31 +26,79 @@ impl Orb {
     }
 }
 
+/// The connections that the watch looks at: those that began an upcall since it last found nothing
+/// there. So a look costs what is running, however many connections rest.
+#[derive(Default)]
+pub(crate) struct InUpcalls(Ranked<rank::Leaf, Lists>);
+
+#[derive(Default)]
+struct Lists {
+    listed: Vec<Arc<ServerConnection>>,
+    /// Empty: memory for the next look.
+    spare: Vec<Arc<ServerConnection>>,
+}
+
+impl InUpcalls {
+    /// Takes the list out, to look without the lock.
+    fn take(&self) -> Vec<Arc<ServerConnection>> {
+        let mut lists = self.0.lock();
+        let spare = std::mem::take(&mut lists.spare);
+        std::mem::replace(&mut lists.listed, spare)
+    }
+
+    /// Puts it back, with those that were listed meanwhile.
+    fn put_back(&self, mut watched: Vec<Arc<ServerConnection>>) {
+        let mut lists = self.0.lock();
+        watched.append(&mut lists.listed);
+        lists.spare = std::mem::replace(&mut lists.listed, watched);
+    }
+}
+
+/// The watch looks at `connection` from now on.
+pub(super) fn list(orb: &Orb, connection: &Arc<ServerConnection>) {
+    orb.server().in_upcalls.0.lock().listed.push(Arc::clone(connection));
+}
+
 /// Whether upcalls are under way.
 fn look(orb: &Orb) -> bool {
-    let in_upcalls = Cell::new(false);
-    let is_behind = |connection: &ServerConnection| {
-        let finding = look_at(orb, connection);
-        in_upcalls.set(in_upcalls.get() || finding != Finding::Quiet);
-        finding == Finding::Behind
-    };
-    for connection in orb.server().registry.those(is_behind) {
+    let mut watched = orb.server().in_upcalls.take();
+    watched.retain(|connection| match look_at(orb, connection) {
+        Finding::Quiet => !rests(orb, connection),
+        Finding::InUpcall => true,
+        Finding::Behind => {
+            call_another(orb, connection);
+            true
+        }
+    });
+    let are_upcalls = !watched.is_empty();
+    orb.server().in_upcalls.put_back(watched);
+    are_upcalls
+}
+
+/// Nothing was found at `connection`: whether the watch looks there no more.
+fn rests(orb: &Orb, connection: &ServerConnection) -> bool {
+    let finds = || look_at(orb, connection) != Finding::Quiet;
+    connection.state().accepted.threads.as_ref().is_none_or(|threads| threads.unlist(finds))
+}
+
+/// Requests wait behind upcalls: another thread reads.
+fn call_another(orb: &Orb, connection: &Arc<ServerConnection>) {
+    if let Some(threads) =
+        connection.state().accepted.threads.as_ref().filter(|threads| threads.call())
+    {
         let (peer, setting) = (connection.peer(), "pool_threads_max");
         tracing::info!(%peer, setting, "requests wait behind a long upcall: another thread reads");
-        if let Some(threads) =
-            connection.state().accepted.threads.as_ref().filter(|threads| threads.call())
-        {
-            per_connection::start(orb, &connection, threads);
-        }
+        per_connection::start(orb, connection, threads);
     }
-    in_upcalls.get()
 }
 
 fn look_at(orb: &Orb, connection: &ServerConnection) -> Finding {
     let threads = connection.state().accepted.threads.as_ref().filter(|_| !connection.is_ending());
     let Some(threads) = threads else { return Finding::Quiet };
     threads.look(connection.reading(), || {
-        let comes = connection.is_batching() || connection.link().is_stale();
-        comes && !due_responses::is_full(orb, connection)
+        // A thread that pauses reading is in no upcall.
+        !due_responses::is_pausing(connection)
+            && (connection.is_batching() || connection.link().is_stale())
+            && !due_responses::is_full(orb, connection)
     })
 }
