@@ -6,8 +6,9 @@
 //! thread that reads them sends it, and the flusher does after a millisecond or two when an upcall
 //! takes longer. What a peer does not take is queued, and its connection is not read until it was
 //! taken: so what is held for a peer that never reads is bounded (by `queued_octets_max`, and the
-//! replies to requests that were in servants then), and ends after `message_timeout`. An event loop sends it on when the peer takes more; for a connection
-//! with threads of its own the flusher does, or such a thread before it reads on.
+//! replies to requests that were in servants then), and ends after `message_timeout`. An event
+//! loop sends it on when the peer takes more; for a connection with threads of its own the flusher
+//! does, or such a thread before it reads on.
 
 use super::notes::Note;
 use super::{Connection, User};
