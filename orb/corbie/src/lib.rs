@@ -60,10 +60,10 @@ pub use corbie_messaging::dynamic::{
 #[cfg(feature = "adapter-activators")]
 pub use corbie_poa::AdapterActivator;
 pub use corbie_poa::{
-    Collocation, IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, ObjectId, Poa,
+    Collocation, IdAssignment, IdSecret, IdUniqueness, ImplicitActivation, Lifespan, ObjectId, Poa,
     PoaCurrent, PoaCurrentError, PoaError, PoaManager, PoaManagerError, PoaManagerFactory,
     PoaManagerPolicy, PoaManagerState, PoaPolicies, PoaPolicy, RequestOrder, RequestProcessing,
-    ServantDemux, ServantRetention, Synchronization, This, ThreadModel,
+    ServantDemux, ServantRetention, Synchronization, SystemIds, This, ThreadModel,
 };
 #[cfg(feature = "servant-managers")]
 pub use corbie_poa::{Cookie, ServantActivator, ServantLocator, ServantManager, ServantRefusal};

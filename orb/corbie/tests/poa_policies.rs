@@ -8,8 +8,9 @@ mod worker;
 use corbie::{
     EventLoop, IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, ObjectId, Orb, PoaError,
     PoaPolicy, Servant, ServantDemux, ServerConcurrency, Synchronization, SystemExceptionKind,
-    This,
+    SystemIds, This,
 };
+use corbie_testkit::{corbaloc, made_up_keys, object_key_in};
 use std::sync::{Arc, mpsc};
 use worker::{Site, WORKER, Worker, WorkerRef};
 
@@ -44,6 +45,36 @@ fn every_strategy_finds_every_servant_and_no_stale_one() {
             // But the same object, activated again elsewhere in the map, is the same object.
             poa.activate_with_id("worker 7", Worker::new("again")).unwrap();
             assert_eq!(references[7].name().unwrap(), "again");
+        }
+    }
+}
+
+/// A peer that may call one object, and counts.
+#[test]
+fn secret_ids_of_the_poa_are_not_those_that_a_peer_makes_up() {
+    for demux in [ServantDemux::Active, ServantDemux::DynamicHash, ServantDemux::Linear] {
+        let site = Site::new();
+        let poa = site.child("poa", &[SystemIds::Secret.into(), demux.into()]);
+        let made = ["one", "two"].map(|name| poa.activate(Worker::new(name)).unwrap());
+        let keys = made.each_ref().map(|worker| object_key_in(&worker.0.to_string()));
+        let address = site.server.listen_addresses()[0];
+        let by_key = |key: &[u8]| {
+            let object = site.client.string_to_object(&corbaloc(address, key)).unwrap();
+            WorkerRef(object)
+        };
+        assert_eq!(by_key(&keys[1]).name().unwrap(), "two");
+        for key in made_up_keys(&keys[0], &keys[1], 16) {
+            let exception = by_key(&key).name().unwrap_err();
+            assert_eq!(exception.kind, SystemExceptionKind::ObjectNotExist, "{exception}");
+        }
+        // Its own ids the POA knows again.
+        let id = poa.reference_to_id(&made[0].0).unwrap();
+        poa.deactivate_object(&id).unwrap();
+        poa.activate_object_with_id(&id, Arc::new(Worker::new("again"))).unwrap();
+        assert_eq!(by_key(&keys[0]).name().unwrap(), "again");
+        for octets in [&id.as_octets()[..8], &[&id.as_octets()[..8], &[0; 16]].concat()] {
+            let made_up = poa.create_reference_with_id(&ObjectId::new(octets), "IDL:Worker:1.0");
+            assert!(matches!(made_up, Err(PoaError::System(_))), "{made_up:?}");
         }
     }
 }

@@ -12,14 +12,15 @@
     allow(dead_code, unreachable_pub, unused_imports)
 )]
 
-// layers: closed object_id object_operations places slots < error object_key < poa_manager
-//    < policies < active_object_map thread_model < transitions < poa < current dispatch
-//    < measure
+// layers: closed id_secret object_id object_operations places slots < error object_key
+//    < poa_manager < policies < active_object_map thread_model < transitions < poa
+//    < current dispatch < measure
 mod active_object_map;
 mod closed;
 mod current;
 mod dispatch;
 mod error;
+mod id_secret;
 #[doc(hidden)]
 pub mod measure;
 mod object_id;
@@ -36,6 +37,7 @@ mod transitions;
 pub use current::{PoaCurrent, PoaCurrentError};
 pub use dispatch::RootPoa;
 pub use error::{PoaError, PoaManagerError};
+pub use id_secret::IdSecret;
 pub use object_id::ObjectId;
 #[cfg(feature = "adapter-activators")]
 pub use poa::servant_manager::AdapterActivator;
@@ -47,5 +49,6 @@ pub use poa::{Poa, This};
 pub use poa_manager::{PoaManager, PoaManagerFactory, PoaManagerPolicy, PoaManagerState};
 pub use policies::{
     Collocation, IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, PoaPolicies, PoaPolicy,
-    RequestOrder, RequestProcessing, ServantDemux, ServantRetention, Synchronization, ThreadModel,
+    RequestOrder, RequestProcessing, ServantDemux, ServantRetention, Synchronization, SystemIds,
+    ThreadModel,
 };

@@ -10,6 +10,7 @@ mod creation;
 mod deactivation;
 mod destruction;
 mod family;
+mod id_source;
 mod references;
 mod registry;
 pub(crate) mod servant_manager;
@@ -35,9 +36,10 @@ use corbie_threads::lock::{RankedRw, rank};
 use corbie_upcall::Gate;
 use destruction::Life;
 use family::Family;
+use id_source::IdSource;
 use servant_manager::AdapterActivator;
 use servants::Servants;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 /// A Portable Object Adapter. Clones are the same POA.
@@ -67,8 +69,7 @@ pub(crate) struct PoaInner {
     family: Family,
     servants: Servants,
     activator: RankedRw<rank::Leaf, Option<Arc<dyn AdapterActivator>>>,
-    /// The next id under `SYSTEM_ID`; see `creation::first_system_id`.
-    next_system_id: AtomicU64,
+    system_ids: IdSource,
     life: Life,
     /// Whether what the servant locator gave last can be called without a message.
     locates_shown: AtomicBool,

@@ -64,6 +64,17 @@ pub enum IdAssignment {
     UserId,
 }
 
+/// What ids the POA gives under `SYSTEM_ID`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum SystemIds {
+    /// Numbers, one after the other: a peer that knows one object knows the ids of its neighbours.
+    #[default]
+    Counted,
+    /// Numbers with 128 bits of a keyed hash, whose key is random and known to the POA alone: an
+    /// object can be called only with a reference that its server or one that had it handed over.
+    Secret,
+}
+
 /// Whether asking for the reference of a servant activates it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ImplicitActivation {
@@ -193,6 +204,8 @@ policies! {
     id_uniqueness: IdUniqueness(IdUniqueness) "`IdUniquenessPolicy`.",
     /// Where object ids come from.
     id_assignment: IdAssignment(IdAssignment) "`IdAssignmentPolicy`.",
+    /// What ids the POA gives under `SYSTEM_ID`.
+    system_ids: SystemIds(SystemIds) "What ids the POA gives.",
     /// Whether asking for the reference of a servant activates it.
     implicit_activation: ImplicitActivation(ImplicitActivation) "`ImplicitActivationPolicy`.",
     /// Whether the POA remembers its servants.
@@ -250,12 +263,13 @@ impl PoaPolicies {
 
     /// What does not go together: whether the rule is broken, what it says, and the two policies
     /// that it is about (CORBA 3.3 P1 §15.3.8.6, §15.3.8.7).
-    fn rules(&self) -> [(bool, &'static str, [PoaPolicy; 2]); 4] {
+    fn rules(&self) -> [(bool, &'static str, [PoaPolicy; 2]); 6] {
         let retention: PoaPolicy = self.servant_retention.into();
         let processing: PoaPolicy = self.request_processing.into();
         let implicit: PoaPolicy = self.implicit_activation.into();
         let is_retained = self.servant_retention == ServantRetention::Retain;
         let is_implicit = self.implicit_activation == ImplicitActivation::Implicit;
+        let is_secret = self.system_ids == SystemIds::Secret;
         let is_unique = self.id_uniqueness == IdUniqueness::UniqueId;
         [
             (
@@ -277,6 +291,16 @@ impl PoaPolicies {
                 is_implicit && !is_retained,
                 "IMPLICIT_ACTIVATION needs RETAIN",
                 [implicit, retention],
+            ),
+            (
+                is_secret && self.id_assignment == IdAssignment::UserId,
+                "secret ids need SYSTEM_ID; IdSecret makes some of names that the application has",
+                [self.system_ids.into(), self.id_assignment.into()],
+            ),
+            (
+                is_secret && self.lifespan == Lifespan::Persistent,
+                "secret ids need TRANSIENT: their key ends with the POA",
+                [self.system_ids.into(), self.lifespan.into()],
             ),
         ]
     }
@@ -316,6 +340,10 @@ mod tests {
         assert_eq!(index(&[locator, non_retain]), None);
         assert_eq!(index(&[persistent, user_id, persistent]), Some(2));
         assert_eq!(index(&[persistent, user_id, Lifespan::Transient.into()]), Some(2));
+        let secret = PoaPolicy::from(SystemIds::Secret);
+        assert_eq!(index(&[secret]), None);
+        assert_eq!(index(&[multiple, secret, persistent]), Some(1));
+        assert_eq!(index(&[user_id, secret]), Some(0));
     }
 
     /// All 96 combinations, against the rules of the specification said otherwise.

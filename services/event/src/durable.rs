@@ -18,6 +18,7 @@ use crate::log::{Log, LogError, Place, Retention};
 use crate::ticket::Ticket;
 use crate::workers::Workers;
 use commit::Commit;
+use corbie::IdSecret;
 use keep::Keeper;
 use std::collections::HashSet;
 use std::fs::{File, TryLockError};
@@ -86,6 +87,11 @@ impl Store {
     /// A number of this folder's own, for references.
     pub(crate) fn uid(&self) -> u64 {
         self.table.uid
+    }
+
+    /// What makes the ids of its objects.
+    pub(crate) fn secret(&self) -> &IdSecret {
+        &self.table.secret
     }
 
     /// How often it was opened before.

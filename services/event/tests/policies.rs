@@ -11,6 +11,7 @@ use corbie_event::cos_event_comm::{
     push_consumer::PushError,
 };
 use corbie_event::{ChannelQos, Limits, Overflow};
+use corbie_testkit::{corbaloc, made_up_keys, object_key_in};
 use fixture::{Fixture, PATIENCE, Said, any, block_on, events, until};
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -247,6 +248,29 @@ fn proxies_and_waiting_pulls_are_bounded() {
     assert_eq!(beyond.kind, SystemExceptionKind::ImpLimit);
     pulled.disconnect_pull_supplier().expect("disconnected");
     waits.into_iter().for_each(|pull| assert!(block_on(pull).is_err(), "it is told"));
+}
+
+/// A client that has a proxy knows how those of others are numbered, and no more.
+#[test]
+fn proxies_of_others_cannot_be_made_up() {
+    let fixture = Fixture::new(ChannelQos::default());
+    let objects: [[Object; 2]; 4] = [
+        [fixture.push_consumer(), fixture.push_consumer()].map(|proxy| proxy.into_object()),
+        [fixture.pull_consumer(), fixture.pull_consumer()].map(|proxy| proxy.into_object()),
+        [fixture.push_supplier(), fixture.push_supplier()].map(|proxy| proxy.into_object()),
+        [fixture.pull_supplier(), fixture.pull_supplier()].map(|proxy| proxy.into_object()),
+    ];
+    let address = fixture.server_orb.listen_addresses()[0];
+    let is_gone = |key: &[u8]| {
+        let object = fixture.client_orb.string_to_object(&corbaloc(address, key));
+        object.expect("a reference").non_existent().expect("an answer")
+    };
+    for [own, others] in objects.map(|pair| pair.map(|proxy| object_key_in(&proxy.to_string()))) {
+        assert!(!is_gone(&own) && !is_gone(&others));
+        for key in made_up_keys(&own, &others, 32) {
+            assert!(is_gone(&key), "{}", corbaloc(address, &key));
+        }
+    }
 }
 
 #[test]

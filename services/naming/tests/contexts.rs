@@ -14,7 +14,7 @@ use corbie_naming::store::embedded::Embedded;
 use corbie_naming::store::{ContextId, Store};
 use corbie_naming::{Change, Limits, NameComponent, NamingServer, Watch, parse};
 use corbie_testkit::servers::ScratchFolder;
-use corbie_testkit::{RawRequest, object_key_in};
+use corbie_testkit::{RawRequest, corbaloc, made_up_keys, object_key_in};
 use fixture::Fixture;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -223,6 +223,28 @@ fn urls_lead_to_bound_objects() {
     // In the server's own process, the initial reference needs no setting.
     let own = fixture.server_orb.string_to_object("corbaname:rir:#x%20y/o%5c.1.k");
     assert_eq!(own.expect("resolved").ior(), object.ior());
+}
+
+#[test]
+fn iterators_of_others_cannot_be_made_up() {
+    let fixture = Fixture::new(Limits::default());
+    let object = fixture.object("IDL:o:1.0");
+    for number in 0..4 {
+        fixture.root.bind(&name(&format!("n{number}")), Some(&object)).expect("bound");
+    }
+    let iterators = [(), ()].map(|()| {
+        let (_, iterator) = fixture.root.list(1).expect("listed");
+        object_key_in(&iterator.expect("there are more").as_object().to_string())
+    });
+    let address = fixture.server_orb.listen_addresses()[0];
+    let is_gone = |key: &[u8]| {
+        let object = fixture.client_orb.string_to_object(&corbaloc(address, key));
+        object.expect("a reference").non_existent().expect("an answer")
+    };
+    assert!(!is_gone(&iterators[1]));
+    for key in made_up_keys(&iterators[0], &iterators[1], 16) {
+        assert!(is_gone(&key), "{}", corbaloc(address, &key));
+    }
 }
 
 #[test]

@@ -15,7 +15,8 @@ use crate::corbie_rt_events::{AlreadyExists, BadSettings, ChannelFactory, Channe
 use crate::rtec_event_channel_admin::EventChannel;
 use administration::Place;
 use corbie::{
-    CompletionStatus, IdAssignment, Orb, Poa, PoaPolicy, RequestOrder, SystemException, minor,
+    CompletionStatus, IdAssignment, IdSecret, Orb, Poa, PoaPolicy, RequestOrder, SystemException,
+    minor,
 };
 use corbie_event::Limits;
 use corbie_event::engine::Engine;
@@ -46,6 +47,8 @@ pub struct RtEventServer {
 struct Registry {
     orb: Orb,
     poa: Poa,
+    /// What makes the ids of its objects.
+    secret: IdSecret,
     engine: Engine,
     /// Lock "channels".
     channels: Mutex<BTreeMap<String, Served>>,
@@ -70,6 +73,7 @@ impl RtEventServer {
         let registry = Arc::new(Registry {
             orb: orb.clone(),
             poa,
+            secret: IdSecret::random()?,
             engine: Engine::new(limits),
             channels: Mutex::default(),
             next: AtomicU64::new(1),

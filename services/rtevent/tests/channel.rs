@@ -14,7 +14,7 @@ use corbie_rtevent::rtec_event_channel_admin::{
 };
 use corbie_rtevent::rtec_event_comm::{PushConsumer, PushConsumerSkeleton, PushSupplierSkeleton};
 use corbie_rtevent::{Configuration, kinds};
-use corbie_testkit::CapturedLog;
+use corbie_testkit::{CapturedLog, corbaloc, made_up_keys, object_key_in};
 use fixture::{
     CAR, Fixture, Listener, PATIENCE, POSITION, Said, TRUCK, VELOCITY, an_event, next, payloads,
     until,
@@ -70,6 +70,27 @@ fn a_consumer_gets_the_events_of_a_supplier_in_its_order() {
         }
         let expected: Vec<_> = (0..300_u32).map(|number| number.to_le_bytes().to_vec()).collect();
         assert_eq!(payloads(&said, 300), expected);
+    }
+}
+
+/// A client that has a proxy knows how those of others are numbered, and no more.
+#[test]
+fn proxies_of_others_cannot_be_made_up() {
+    let fixture = Fixture::new(Configuration::default());
+    let objects: [[Object; 2]; 2] = [
+        [fixture.push_consumer(), fixture.push_consumer()].map(|proxy| proxy.into_object()),
+        [fixture.push_supplier(), fixture.push_supplier()].map(|proxy| proxy.into_object()),
+    ];
+    let address = fixture.server_orb.listen_addresses()[0];
+    let is_gone = |key: &[u8]| {
+        let object = fixture.client_orb.string_to_object(&corbaloc(address, key));
+        object.expect("a reference").non_existent().expect("an answer")
+    };
+    for [own, others] in objects.map(|pair| pair.map(|proxy| object_key_in(&proxy.to_string()))) {
+        assert!(!is_gone(&own) && !is_gone(&others));
+        for key in made_up_keys(&own, &others, 32) {
+            assert!(is_gone(&key), "{}", corbaloc(address, &key));
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use corbie::dynamic::Exception;
 use corbie::types::InterfaceDescription;
 use corbie::{
     Decoder, Described as _, DynamicObject, Encoder, Interface, Marshal, Object, Operation, Orb,
-    Poa, PoaError, Request as DynamicRequest, SystemException, Typed, minor,
+    Poa, PoaError, PoaPolicy, Request as DynamicRequest, SystemException, SystemIds, Typed, minor,
 };
 use corbie_store::StoreFailure;
 use std::fmt;
@@ -425,7 +425,24 @@ pub(crate) fn system(exception: Exception) -> SystemException {
     }
 }
 
-/// Activates a component in the root POA of `orb`, and opens it.
+/// The POA of what MSHN serves in an ORB. A process that may call one of its objects cannot work
+/// out how to call the others.
+const POA: &str = "MSHN";
+
+/// The POA of what MSHN serves in `orb`, which begins to serve with its root POA.
+///
+/// # Errors
+/// What the object adapter says.
+pub fn poa_of(orb: &Orb) -> Result<Poa, SystemException> {
+    let root = orb.root_poa()?;
+    let manager = root.the_poa_manager();
+    match root.create_poa(POA, Some(&manager), &[PoaPolicy::SystemIds(SystemIds::Secret)]) {
+        Err(PoaError::AdapterAlreadyExists(_)) => Ok(root.find_poa(POA, false)?),
+        made => Ok(made?),
+    }
+}
+
+/// Activates a component in [`poa_of`] `orb`, and opens it.
 ///
 /// # Errors
 /// What the object adapter says.
@@ -434,7 +451,7 @@ pub fn activate_in(
     role: Role,
     component: Arc<dyn Component>,
 ) -> Result<Object, SystemException> {
-    let poa = orb.root_poa()?;
+    let poa = poa_of(orb)?;
     let reference = activate(&poa, role, component)?;
     poa.the_poa_manager().activate()?;
     Ok(reference)

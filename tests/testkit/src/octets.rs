@@ -27,6 +27,31 @@ pub fn object_key_in(reference: &str) -> Vec<u8> {
     key.expect("a profile of IIOP or UIOP")
 }
 
+/// The object keys that a peer can make up for a neighbour of an object that it may call: all of
+/// the neighbour's key but the secret at its end, which it takes from its own, leaves out or
+/// guesses. `secret` is how many octets that has.
+///
+/// # Panics
+/// When the secrets of the two have more than half of their octets in common.
+#[must_use]
+pub fn made_up_keys(own: &[u8], neighbour: &[u8], secret: usize) -> Vec<Vec<u8>> {
+    let tail_of = |key: &[u8]| key[key.len() - secret..].to_vec();
+    let head = &neighbour[..neighbour.len() - secret];
+    let (own, theirs) = (tail_of(own), tail_of(neighbour));
+    let alike = own.iter().zip(&theirs).filter(|(one, other)| one == other).count();
+    assert!(alike * 2 <= secret, "{own:02x?} and {theirs:02x?} have {alike} octets in common");
+    let mut guessed = theirs.clone();
+    *guessed.last_mut().expect("a secret") ^= 1;
+    [&own[..], &[], &guessed, &vec![b'0'; secret]].map(|tail| [head, tail].concat()).to_vec()
+}
+
+/// The `corbaloc` reference of what has the key there.
+#[must_use]
+pub fn corbaloc(address: impl std::fmt::Display, key: &[u8]) -> String {
+    let key: String = key.iter().map(|octet| format!("%{octet:02x}")).collect();
+    format!("corbaloc::{address}/{key}")
+}
+
 /// A request in GIOP 1.2, big-endian, as octets.
 #[derive(Clone, Debug)]
 pub struct RawRequest<'a> {

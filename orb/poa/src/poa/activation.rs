@@ -14,7 +14,6 @@ use corbie_core::server::ActiveObject;
 use corbie_core::server::{Servant, TypedServant};
 use corbie_types::minor;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// What stands in the way of an activation.
 enum Obstacle {
@@ -59,7 +58,7 @@ impl Poa {
         const OPERATION: &str = "activate_object";
         self.needs_retain(OPERATION)?;
         self.needs_system_id(OPERATION)?;
-        let id = self.0.next_system_id();
+        let id = self.0.system_ids.next();
         self.0.insert(id.as_octets(), &servant)?;
         Ok(id)
     }
@@ -95,23 +94,15 @@ impl Poa {
 }
 
 impl PoaInner {
-    pub(super) fn next_system_id(&self) -> ObjectId {
-        ObjectId::new(&self.next_system_id.fetch_add(1, Ordering::Relaxed).to_be_bytes())
-    }
-
     /// Whether `id` may be activated here: under `SYSTEM_ID` it has to be one of the POA's own
     /// (CORBA 3.3 P1 §15.3.9.17).
     pub(super) fn check_id(&self, id: &[u8]) -> Result<(), PoaError> {
-        if self.policies.id_assignment == IdAssignment::UserId {
+        if self.policies.id_assignment == IdAssignment::UserId || self.system_ids.gave(id) {
             return Ok(());
         }
-        let next = self.next_system_id.load(Ordering::Relaxed);
-        match <[u8; 8]>::try_from(id) {
-            Ok(octets) if u64::from_be_bytes(octets) < next => Ok(()),
-            _ => Err(minor::BAD_PARAM_OBJECT_ID
-                .no("the POA has SYSTEM_ID, and the id is not one that it gave")
-                .into()),
-        }
+        Err(minor::BAD_PARAM_OBJECT_ID
+            .no("the POA has SYSTEM_ID, and the id is not one that it gave")
+            .into())
     }
 
     /// Activates, after what is being deactivated is gone.

@@ -4,14 +4,14 @@
 //! (adapter activators, §15.3.3).
 
 use super::family::{FamilyGuard, FamilyState};
-use super::{AdapterActivator, Family, Life, Poa, PoaError, PoaInner, Registry, Servants};
+use super::{
+    AdapterActivator, Family, IdSource, Life, Poa, PoaError, PoaInner, Registry, Servants,
+};
 use crate::active_object_map::{MapLock, MapShape};
 use crate::closed;
 use crate::object_key::hash_of_path;
 use crate::poa_manager::{Managed, PoaManager};
-use crate::policies::{
-    Collocation, Lifespan, PoaPolicies, PoaPolicy, RequestOrder, Synchronization,
-};
+use crate::policies::{Collocation, PoaPolicies, PoaPolicy, RequestOrder, Synchronization};
 use crate::thread_model::Turns;
 use crate::transitions::{Busy, Transitions};
 use corbie_core::Orb;
@@ -20,7 +20,7 @@ use corbie_settings::TlsProtection;
 use corbie_threads::lock::RankedRw;
 use corbie_types::{SystemException, minor};
 use corbie_upcall::{Gate, Owner};
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock, Weak};
 
 /// The longest path of names that fits into a persistent object key, in octets.
@@ -57,6 +57,7 @@ impl Poa {
             gate.change(closed::ONE_THREAD, 0);
         }
         let shape = MapShape::of(&policies);
+        let system_ids = IdSource::new(&policies)?;
         if let Some(parent) = parent {
             parent.making().guard(name.as_bytes(), &gate);
         }
@@ -79,7 +80,7 @@ impl Poa {
             family: Family::default(),
             servants: Servants::default(),
             activator: RankedRw::default(),
-            next_system_id: AtomicU64::new(first_system_id(policies.lifespan)),
+            system_ids,
             life: Life::default(),
             locates_shown: AtomicBool::new(false),
             is_published: AtomicBool::new(false),
@@ -299,16 +300,4 @@ enum Child {
 fn being_destroyed(name: &str) -> SystemException {
     minor::BAD_INV_ORDER_POA_BEING_DESTROYED
         .no(format!("the POA {name:?} is being destroyed and gets no more children"))
-}
-
-/// Ids of transient POAs count from zero. A persistent one must not give an id that it gave in a
-/// former life, which nothing remembers: the time in nanoseconds is ahead of all former ids as
-/// long as fewer than one object a nanosecond was activated.
-fn first_system_id(lifespan: Lifespan) -> u64 {
-    match lifespan {
-        Lifespan::Transient => 0,
-        Lifespan::Persistent => std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX / 2)),
-    }
 }

@@ -23,7 +23,7 @@ impl Poa {
     /// [`PoaError::WrongPolicy`] without `SYSTEM_ID`, [`PoaError::Destroyed`].
     pub fn create_reference(&self, repository_id: &str) -> Result<Object, PoaError> {
         self.needs_system_id("create_reference")?;
-        let id = self.0.next_system_id();
+        let id = self.0.system_ids.next();
         self.reference(id.as_octets(), SlotName::NOWHERE, repository_id)
     }
 

@@ -13,6 +13,7 @@ pub(crate) use change::Change;
 pub(crate) use rows::{ChannelRow, InterfaceRow, Progress, ProxyRow};
 
 use crate::log::LogError;
+use corbie::IdSecret;
 use corbie_store::redb::{self, ReadableTable as _, TableDefinition, WriteTransaction};
 use corbie_store::{StoreFailure, StoreFile};
 use rows::{ChannelValue, InterfaceValue, ProgressValue, ProxyValue};
@@ -37,6 +38,8 @@ const PROGRESS: TableDefinition<'_, (u64, u64), ProgressValue> = TableDefinition
 const FORMAT: &str = "format";
 /// Tells the objects of this folder from those of another.
 const UID: &str = "uid";
+/// The two halves of what makes the ids of its objects.
+const SECRET: [&str; 2] = ["secret 1", "secret 2"];
 /// How often a server was started.
 const LIVES: &str = "lives";
 const NEXT_CHANNEL: &str = "next channel";
@@ -47,6 +50,8 @@ pub(crate) struct Table {
     path: PathBuf,
     /// A number of this folder's own.
     pub(crate) uid: u64,
+    /// What makes the ids of its objects, in each life of the server the same.
+    pub(crate) secret: IdSecret,
     /// How often a server was started here before.
     pub(crate) lives: u64,
     /// Lock "changes": not held while a transaction is written.
@@ -75,18 +80,19 @@ impl Table {
     pub(crate) fn open(path: &Path) -> Result<Self, LogError> {
         let failed = |why: String| LogError::Table { path: path.to_owned(), is_unsure: false, why };
         let file = StoreFile::create(path).map_err(|error| failed(error.to_string()))?;
-        let begun = file.write(begin).map_err(|error| failed(error.to_string()))?;
-        let (format, uid, lives) = begun;
-        if format != 1 {
-            return Err(failed(format!("its format is {format}; this program knows 1")));
+        let fresh = IdSecret::random().map_err(|error| failed(error.to_string()))?;
+        let begun = file.write(|transaction| begin(transaction, &fresh));
+        let begun = begun.map_err(|error| failed(error.to_string()))?;
+        if begun.format != 1 {
+            return Err(failed(format!("its format is {}; this program knows 1", begun.format)));
         }
-        Ok(Self::of(file, path, uid, lives))
+        Ok(Self::of(file, path, begun))
     }
 
-    fn of(file: StoreFile, path: &Path, uid: u64, lives: u64) -> Self {
+    fn of(file: StoreFile, path: &Path, Begun { uid, secret, lives, .. }: Begun) -> Self {
         let path = path.to_owned();
         let (changes, written) = (Mutex::default(), Condvar::new());
-        Self { file, path, uid, lives, changes, written }
+        Self { file, path, uid, secret, lives, changes, written }
     }
 
     /// Closes the file, even if others still have the table.
@@ -251,8 +257,17 @@ fn did_not_end() -> Arc<StoreFailure> {
     Arc::new(StoreFailure::Uncertain(redb::Error::Io(why)))
 }
 
-/// Makes the tables where they are not there; format, uid and lives before this one.
-fn begin(transaction: &WriteTransaction) -> Result<(u64, u64, u64), redb::Error> {
+/// What a folder has of its own.
+struct Begun {
+    format: u64,
+    uid: u64,
+    secret: IdSecret,
+    /// Before this one.
+    lives: u64,
+}
+
+/// Makes the tables where they are not there, with `fresh` where they have no secret.
+fn begin(transaction: &WriteTransaction, fresh: &IdSecret) -> Result<Begun, redb::Error> {
     let mut meta = transaction.open_table(META)?;
     let known = |name| -> Result<Option<u64>, redb::Error> {
         Ok(meta.get(name)?.map(|value| value.value()))
@@ -260,6 +275,14 @@ fn begin(transaction: &WriteTransaction) -> Result<(u64, u64, u64), redb::Error>
     let format = known(FORMAT)?.unwrap_or(1);
     let uid = known(UID)?.unwrap_or_else(|| RandomState::new().hash_one("a new folder"));
     let lives = known(LIVES)?.unwrap_or(0);
+    let kept = (known(SECRET[0])?, known(SECRET[1])?);
+    let secret = match kept {
+        (Some(first), Some(second)) => secret_of([first, second]),
+        _ => fresh.clone(),
+    };
+    for (name, half) in SECRET.into_iter().zip(halves(&secret)) {
+        meta.insert(name, half)?;
+    }
     meta.insert(FORMAT, format)?;
     meta.insert(UID, uid)?;
     meta.insert(LIVES, lives + 1)?;
@@ -270,5 +293,14 @@ fn begin(transaction: &WriteTransaction) -> Result<(u64, u64, u64), redb::Error>
     // Earlier versions could leave proxies of a channel that was destroyed.
     transaction.open_table(PROXIES)?.retain(|(channel, _), _| channels.contains(&channel))?;
     transaction.open_table(PROGRESS)?.retain(|(channel, _), _| channels.contains(&channel))?;
-    Ok((format, uid, lives))
+    Ok(Begun { format, uid, secret, lives })
+}
+
+fn halves(secret: &IdSecret) -> [u64; 2] {
+    let number = u128::from_be_bytes(*secret.octets());
+    [(number >> 64) as u64, number as u64]
+}
+
+fn secret_of([first, second]: [u64; 2]) -> IdSecret {
+    IdSecret::new(&(u128::from(first) << 64 | u128::from(second)).to_be_bytes())
 }

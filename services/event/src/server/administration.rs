@@ -9,7 +9,7 @@ use crate::cos_event_channel_admin::{
     EventChannelSkeleton, ProxyPullConsumer, ProxyPullSupplier, ProxyPushConsumer,
     ProxyPushSupplier, SupplierAdmin, SupplierAdminServant, SupplierAdminSkeleton,
 };
-use corbie::{ObjectId, Poa, SystemException};
+use corbie::{IdSecret, ObjectId, Poa, SystemException};
 use std::sync::Arc;
 
 /// What the servants of one channel share.
@@ -18,6 +18,8 @@ pub(super) struct ServantContext {
     pub(super) channel: Arc<Channel>,
     /// What object ids begin with.
     prefix: String,
+    /// What makes them, so that no peer finds the proxies of others by counting.
+    secret: IdSecret,
 }
 
 impl ServantContext {
@@ -27,14 +29,15 @@ impl ServantContext {
         number: u64,
     ) -> Arc<Self> {
         // References to a durable channel are to find that of the same store.
-        let prefix = match registry.kept() {
+        let (prefix, secret) = match registry.kept() {
             Some(kept) if channel.journal().is_some() => {
-                format!("{:016x}-{number}", kept.store.uid())
+                (format!("{:016x}-{number}", kept.store.uid()), kept.store.secret())
             }
-            _ => number.to_string(),
+            _ => (number.to_string(), registry.secret()),
         };
+        let secret = secret.clone();
         let (registry, channel) = (Arc::clone(registry), Arc::clone(channel));
-        Arc::new(ServantContext { registry, channel, prefix })
+        Arc::new(ServantContext { registry, channel, prefix, secret })
     }
 
     /// Ends the channel and the objects of its own: returns when it will not be there again.
@@ -53,7 +56,7 @@ impl ServantContext {
 
     /// The object id of something of the channel.
     pub(super) fn id(&self, what: impl std::fmt::Display) -> String {
-        format!("{}/{what}", self.prefix)
+        self.secret.id(&format!("{}/{what}", self.prefix))
     }
 
     /// The POA of the objects of the channel.
@@ -67,7 +70,7 @@ impl ServantContext {
     /// Deactivates an object, now or when its upcalls have ended.
     pub(super) fn deactivate(&self, id: &str) {
         if let Err(error) = self.poa().deactivate_object(&ObjectId::from(id)) {
-            tracing::debug!(%error, id, "an object had ended already");
+            tracing::debug!(%error, "an object had ended already");
         }
     }
 }

@@ -341,7 +341,7 @@ impl Proxy {
         }
         let link = std::mem::replace(&mut *place, Link::Ended);
         drop(place);
-        tracing::debug!(kind = self.side.kind, id = self.object_id, "a proxy ends");
+        tracing::debug!(kind = self.side.kind, id = self.id, "a proxy ends");
         self.deactivate();
         if matches!(link, Link::Connected { .. }) && !is_forgotten {
             // Before anybody sees that it has gone: a server that ends in peace then keeps that.
@@ -468,7 +468,7 @@ impl Proxy {
     }
 
     fn typed_object_id(&self) -> String {
-        format!("{}/typed", self.object_id)
+        self.place.id(format_args!("{}/typed", self.id))
     }
 
     fn typed_object_lock(&self) -> MutexGuard<'_, bool> {

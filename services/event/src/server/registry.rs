@@ -17,8 +17,8 @@ use crate::resources::Resources;
 use crate::workers::Workers;
 use corbie::types::InterfaceDescription;
 use corbie::{
-    CompletionStatus, IdAssignment, Lifespan, Orb, Poa, PoaPolicy, RequestOrder, SystemException,
-    minor,
+    CompletionStatus, IdAssignment, IdSecret, Lifespan, Orb, Poa, PoaPolicy, RequestOrder,
+    SystemException, minor,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -63,6 +63,8 @@ pub(super) struct Durables {
 pub(super) struct ChannelRegistry {
     orb: Orb,
     poa: Poa,
+    /// What makes the ids of objects that end with the server.
+    secret: IdSecret,
     resources: Arc<Resources>,
     /// Lock "channels".
     channels: Mutex<BTreeMap<String, ServedChannel>>,
@@ -86,7 +88,7 @@ impl ChannelRegistry {
         limits.waiting_clients = limits.waiting_clients.min(connections);
         let resources = Resources::new(limits);
         let (channels, next_channel) = (Mutex::default(), AtomicU64::new(1));
-        let orb = orb.clone();
+        let (orb, secret) = (orb.clone(), IdSecret::random()?);
         let sources = Arc::default();
         let kept = match store {
             None => None,
@@ -96,7 +98,8 @@ impl ChannelRegistry {
             }
         };
         let making = Mutex::default();
-        let registry = Self { orb, poa, resources, channels, sources, next_channel, kept, making };
+        let registry =
+            Self { orb, poa, secret, resources, channels, sources, next_channel, kept, making };
         Ok(Arc::new(registry))
     }
 
@@ -189,6 +192,10 @@ impl ChannelRegistry {
     /// The POA of what is there in every life of the server, if anything is.
     pub(super) fn lasting_poa(&self) -> &Poa {
         self.kept.as_ref().map_or(&self.poa, |kept| &kept.poa)
+    }
+
+    pub(super) fn secret(&self) -> &IdSecret {
+        &self.secret
     }
 
     pub(super) fn poa(&self) -> &Poa {

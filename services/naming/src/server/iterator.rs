@@ -14,7 +14,7 @@ use crate::refusal::system;
 use crate::store::{ContextId, Kind, Store, StoreError};
 use corbie::budget::{Account, Draw, Service};
 use corbie::transport::PeerOrigin;
-use corbie::{CompletionStatus, ObjectId, Orb, Poa, SystemException, minor};
+use corbie::{CompletionStatus, ObjectId, Orb, Poa, PoaPolicy, SystemException, SystemIds, minor};
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -60,6 +60,9 @@ fn binding((name, kind): (NameComponent, Kind)) -> Binding {
     };
     Binding { binding_name: vec![name], binding_type }
 }
+
+/// A peer cannot go on with the lists of others, or end them.
+const POLICIES: [PoaPolicy; 1] = [PoaPolicy::SystemIds(SystemIds::Secret)];
 
 /// All iterators of a server.
 pub(super) struct Iterators {
@@ -120,7 +123,7 @@ impl Place {
 
 impl Iterators {
     pub(super) fn start(orb: &Orb, limits: &Limits) -> Result<Arc<Self>, SystemException> {
-        let poa = orb.root_poa()?.create_poa("BindingIterators", None, &[])?;
+        let poa = orb.root_poa()?.create_poa("BindingIterators", None, &POLICIES)?;
         poa.the_poa_manager().activate().map_err(SystemException::from)?;
         let iterators = Arc::new(Self {
             poa,

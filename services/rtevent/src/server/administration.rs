@@ -12,7 +12,7 @@ use crate::rtec_event_channel_admin::{
     EventChannelSkeleton, Observer, ProxyPushConsumer, ProxyPushSupplier, SupplierAdmin,
     SupplierAdminServant, SupplierAdminSkeleton,
 };
-use corbie::{ObjectId, Poa, SystemException};
+use corbie::{IdSecret, ObjectId, Poa, SystemException};
 use std::sync::{Arc, Weak};
 
 /// What the servants of one channel share.
@@ -21,6 +21,8 @@ pub(super) struct Place {
     pub(super) poa: Poa,
     pub(super) channel: Arc<Channel>,
     number: u64,
+    /// What makes object ids, so that no peer finds the proxies of others by counting.
+    secret: IdSecret,
 }
 
 impl Place {
@@ -30,12 +32,13 @@ impl Place {
             poa: registry.poa.clone(),
             channel: Arc::clone(channel),
             number,
+            secret: registry.secret.clone(),
         })
     }
 
     /// The object id of something of the channel.
     pub(super) fn id(&self, what: impl std::fmt::Display) -> String {
-        format!("{}/{what}", self.number)
+        self.secret.id(&format!("{}/{what}", self.number))
     }
 
     /// The channel has ended.
@@ -48,7 +51,7 @@ impl Place {
     /// Deactivates an object, now or when its upcalls have ended.
     pub(super) fn deactivate(&self, id: &str) {
         if let Err(error) = self.poa.deactivate_object(&ObjectId::from(id)) {
-            tracing::debug!(%error, id, "an object had ended already");
+            tracing::debug!(%error, "an object had ended already");
         }
     }
 }

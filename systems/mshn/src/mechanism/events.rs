@@ -22,7 +22,7 @@ pub use line::CHANNEL_SERVERS;
 use super::{Link, Mechanism};
 use crate::address::Address;
 use crate::idl::events as idl;
-use crate::messages::{Component, Reply};
+use crate::messages::{Component, Reply, poa_of};
 use crate::unique::unique;
 use attending::Attention;
 use calls::PendingCalls;
@@ -300,7 +300,7 @@ impl Drop for Hub {
             inbox.line.close();
         }
         let Some(ear) = self.ear.get() else { return };
-        if let (Ok(poa), Some(object)) = (self.orb.root_poa(), Some(ear.as_object()))
+        if let (Ok(poa), Some(object)) = (poa_of(&self.orb), Some(ear.as_object()))
             && let Ok(id) = poa.reference_to_id(object)
         {
             // An error means that the ORB was shut down, and the object with it.

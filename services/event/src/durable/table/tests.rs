@@ -58,7 +58,9 @@ fn after_a_failure_of_the_disk_the_file_is_opened_again() {
     let disk = FailingDisk::new(&path);
     let opened = disk.clone();
     let file = StoreFile::with_storage("a test's", move || opened.open()).expect("a file");
-    let table = Table::of(file, &path, table.uid, table.lives);
+    let begun =
+        Begun { format: 1, uid: table.uid, secret: table.secret.clone(), lives: table.lives };
+    let table = Table::of(file, &path, begun);
     assert_eq!(table.next_channel().expect("written"), 2);
     disk.refuse(Refused::Changes);
     let failed = table.next_channel().expect_err("the disk is full");

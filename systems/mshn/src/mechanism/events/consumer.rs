@@ -3,6 +3,7 @@
 
 use super::Form;
 use super::letter::{Letter, PUSH};
+use crate::messages::poa_of;
 use corbie::{
     Any, CompletionStatus, Object, Orb, ResponseHandler, Servant, ServerRequest, SystemException,
     minor,
@@ -96,7 +97,7 @@ pub(super) fn activate<R: Reader>(
     form: Form,
     interfaces: &'static [&'static str],
 ) -> Result<PushConsumer, SystemException> {
-    let poa = orb.root_poa()?;
+    let poa = poa_of(orb)?;
     let rest = PushConsumerSkeleton::new(Rest { reader: Arc::clone(reader), typed: None });
     let reader = Arc::clone(reader);
     let consumer = Consumer { reader: Arc::clone(&reader), form, interfaces, rest };

@@ -6,13 +6,14 @@ use crate::address;
 use crate::channel_server::{self, ChannelServer};
 use crate::idl::Job;
 use crate::idl::events::Header;
-use crate::messages::{Done, Request, Role, accepted};
+use crate::messages::{Done, Request, Role, accepted, activate_in};
 use crate::peers::Peers;
 use corbie::{Any, ByteOrder, Decoder, Encoder, Marshal, SystemExceptionKind, Typed};
 use corbie_event::cos_event_comm::push_consumer::PushError;
 use corbie_event::cos_event_comm::{PushConsumerServant, PushConsumerSkeleton};
 use corbie_naming::store::embedded::Embedded;
 use corbie_naming::{Limits, NamingServer};
+use corbie_testkit::{corbaloc, made_up_keys, object_key_in};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
@@ -75,6 +76,29 @@ fn until(what: &str, holds: impl Fn() -> bool) {
         assert!(Instant::now() < ends, "{what} did not happen");
         std::thread::yield_now();
     }
+}
+
+#[test]
+fn components_cannot_be_made_up() {
+    let orb = || Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).unwrap();
+    let (serving, calling) = (orb(), orb());
+    let (keep, _kept) = channel();
+    let component: Arc<dyn Component> = Arc::new(Kept(Mutex::new(keep)));
+    let keys = [(), ()].map(|()| {
+        let object = activate_in(&serving, Role::Advisor, Arc::clone(&component)).unwrap();
+        object_key_in(&object.to_string())
+    });
+    let address = serving.listen_addresses()[0];
+    let is_gone = |key: &[u8]| {
+        let object = calling.string_to_object(&corbaloc(address, key)).unwrap();
+        object.non_existent().unwrap()
+    };
+    assert!(!is_gone(&keys[1]));
+    for key in made_up_keys(&keys[0], &keys[1], 16) {
+        assert!(is_gone(&key), "{}", corbaloc(address, &key));
+    }
+    calling.shutdown(true);
+    serving.shutdown(true);
 }
 
 #[test]
