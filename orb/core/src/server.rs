@@ -82,6 +82,8 @@ pub(crate) struct Server {
     pub(crate) refused_connections: AtomicU64,
     pub(crate) hasty_connections: AtomicU64,
     pub(crate) evicted_connections: AtomicU64,
+    /// How often the watch found requests of a connection behind upcalls.
+    pub(crate) requests_behind: AtomicU64,
     due_responses: DueResponses,
     untaken: untaken::Untaken,
     held: held::HeldLimits,

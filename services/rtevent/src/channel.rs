@@ -371,6 +371,8 @@ const FEW: usize = 20;
 fn start_lane(engine: &Engine, threads: usize) -> Result<Arc<Lane>, SystemException> {
     let most = engine.threads().most();
     let part = engine.threads().take(threads).ok_or_else(|| {
+        let setting = "threads";
+        tracing::warn!(threads, most, setting, "threads of a real-time channel were refused");
         too_many(format!(
             "the real-time channels of this server have at most {most} threads: take \
              dispatching=reactive, or a pool with less"

@@ -42,7 +42,8 @@ pub(crate) fn room(engine: &Engine, subscription: &Filter) -> Result<Allotment, 
     let rate = often.map(|timeout| SECOND.div_ceil(timeout.after.max(1))).sum::<TimeT>();
     let rate = usize::try_from(rate).unwrap_or(usize::MAX);
     engine.time_outs().take_share(rate, FEW).ok_or_else(|| {
-        let most = engine.time_outs().most();
+        let (most, setting) = (engine.time_outs().most(), "time_outs");
+        tracing::warn!(rate, most, setting, "time-outs of a consumer were refused");
         let text = format!(
             "{rate} time-outs in a second are too many: this server has {most}, and a consumer \
              half of what the others leave"

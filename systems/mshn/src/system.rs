@@ -9,6 +9,7 @@ use corbie::Orb;
 use corbie_naming::Naming;
 use process::{Process, ProcessState};
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,12 +44,28 @@ pub struct SystemOptions {
     /// A folder for what jobs print, standard error as well, in a file for each; none: it is thrown
     /// away.
     pub outputs: Option<PathBuf>,
+    /// Further arguments of every process, for its log; none: it logs what needs a look.
+    pub log: Vec<String>,
+    /// The processes serve metrics at the ports behind this one; none: they serve none.
+    pub metrics: Option<SocketAddr>,
+}
+
+/// A process of a system.
+#[derive(Clone, Debug)]
+pub struct SystemProcess {
+    /// Such as `advisor a0`.
+    pub name: String,
+    /// The process id; another one when it was replaced.
+    pub id: u32,
+    /// Where it serves metrics.
+    pub metrics: Option<SocketAddr>,
 }
 
 /// A running system; ended when it is dropped.
 pub struct System {
     shared: Arc<SystemShared>,
     naming: String,
+    metrics: Option<SocketAddr>,
     // Goes after the processes.
     _sockets: socket::Folder,
 }
@@ -85,6 +102,25 @@ impl SystemShared {
             }
         }
     }
+}
+
+impl SystemOptions {
+    /// The arguments by which the process of this number is watched.
+    fn watched(&self, number: usize) -> io::Result<Vec<String>> {
+        let mut arguments = self.log.clone();
+        if let Some(first) = self.metrics {
+            let text = format!("there is no port for metrics that far behind {first}");
+            let place = behind(first, number).ok_or_else(|| io::Error::other(text))?;
+            arguments.extend(["--metrics".to_owned(), place.to_string()]);
+        }
+        Ok(arguments)
+    }
+}
+
+/// The place with the port that is so many behind the one after `first`.
+fn behind(first: SocketAddr, number: usize) -> Option<SocketAddr> {
+    let port = u16::try_from(number).ok()?.checked_add(first.port())?.checked_add(1)?;
+    Some(SocketAddr::new(first.ip(), port))
 }
 
 /// Where a component keeps what must outlive its process.
@@ -132,7 +168,7 @@ impl System {
         let sockets = socket::Folder::make()?;
         let place = sockets.path().join("naming.sock");
         let listen = format!("uiop://{}", place.display());
-        let names = words(&[
+        let mut names = words(&[
             "mshn",
             "serve",
             "naming",
@@ -144,6 +180,7 @@ impl System {
             "--store",
             &store(options, "naming"),
         ]);
+        names.extend(options.watched(0)?);
         let (first, naming) = Process::start("naming", &options.program, names, sockets.path())?;
         let mut processes = vec![first];
         let mechanism = options.mechanism.to_string();
@@ -161,6 +198,7 @@ impl System {
                 &mechanism,
             ]);
             arguments.extend(words(more));
+            arguments.extend(options.watched(processes.len())?);
             let label = format!("{kind} {name}");
             let started = Process::start(&label, &options.program, arguments, sockets.path())?;
             processes.push(started.0);
@@ -181,7 +219,7 @@ impl System {
                 std::thread::sleep(LOOK_EVERY);
             }
         });
-        Ok(Self { shared, naming, _sockets: sockets })
+        Ok(Self { shared, naming, metrics: options.metrics, _sockets: sockets })
     }
 
     /// A reference of the naming service that people can copy.
@@ -198,10 +236,16 @@ impl System {
         Naming::at(orb, &self.naming)
     }
 
-    /// The processes: a name such as `advisor a0`, and the process id.
+    /// The processes, in the order in which they were started.
     #[must_use]
-    pub fn processes(&self) -> Vec<(String, u32)> {
-        self.shared.lock().iter().map(|p| (p.name.clone(), p.id())).collect()
+    pub fn processes(&self) -> Vec<SystemProcess> {
+        let processes = self.shared.lock();
+        let process = |(number, process): (usize, &Process)| SystemProcess {
+            name: process.name.clone(),
+            id: process.id(),
+            metrics: self.metrics.and_then(|first| behind(first, number)),
+        };
+        processes.iter().enumerate().map(process).collect()
     }
 
     /// Ends a process with SIGKILL; it is replaced. Whether there is one of that name.

@@ -5,6 +5,7 @@
 
 mod channels;
 mod few_lines;
+mod interruption;
 mod log;
 mod metrics;
 mod queues;
@@ -19,8 +20,9 @@ use crate::failure::Failure;
 use crate::session::{self, Session};
 pub(crate) use channels::ChannelServer;
 use few_lines::FewLines;
-pub(crate) use log::Log;
-pub(crate) use metrics::Metrics;
+pub(crate) use interruption::Interruption;
+pub(crate) use log::{Log, arguments_of as log_arguments};
+pub(crate) use metrics::{Metrics, argument as metrics_argument};
 pub(crate) use queues::watch as watch_queues;
 
 /// The arguments of every command that serves.
@@ -80,15 +82,15 @@ pub(crate) fn settings(matches: &ArgMatches) -> Vec<String> {
     grace.into_iter().flatten().collect()
 }
 
-/// Catches signals and serves `metrics` from now on: the command may say that it serves. Warns of
-/// ports that others than this machine can reach.
+/// Catches signals from now on, and says in `metrics` that it serves: the command may say so, too.
+/// Says which ports others than this machine can reach.
 pub(crate) fn until_signal(
     session: &Session,
     log: Log,
     metrics: Option<Metrics>,
 ) -> Result<Serving, Failure> {
-    session.warn_of_open_ports();
-    metrics.map_or(Ok(()), Metrics::serve)?;
+    session.say_open_ports();
+    metrics.iter().for_each(Metrics::tell_ready);
     let lines = Arc::clone(&log.lines);
     lines.limit_peers(session.orb().settings().log_lines_per_peer);
     let cannot = |exception| Failure::new(format!("cannot catch signals: {exception}"));

@@ -123,6 +123,11 @@ fn is_address(text: &str) -> bool {
 /// How long people wait before they believe that nothing answers.
 const TIMEOUT_DEFAULT: Duration = Duration::from_secs(10);
 
+/// What the access rules of a server mean for peers of other machines.
+const NO_FILE: &str = "there is no access file, so peers of other machines are refused \
+                       (-ORBAccessFile FILE says which may call what)";
+const NAMES_ADDRESSES: &str = "the access file can name peers by address alone";
+
 /// An ORB and the time-out that was asked for.
 pub(crate) struct Session {
     orb: Orb,
@@ -179,27 +184,35 @@ impl Session {
         Ok(Self { orb })
     }
 
-    /// Warns of what is listened on beyond this machine without protection. To be called when the
-    /// server listens.
-    pub(crate) fn warn_of_open_ports(&self) {
-        let mut open = self.orb.listen_addresses();
-        open.retain(|address| !address.ip().is_loopback());
-        if open.is_empty() {
-            return;
-        }
-        let open: Vec<String> = open.iter().map(ToString::to_string).collect();
-        let who = match &self.orb.settings().access_file {
-            None => {
-                "there is no access file, so peers of other machines are refused \
-                     (-ORBAccessFile FILE says which may call what)"
-            }
-            Some(_) => "the access file can name peers by address alone",
+    /// Says what is listened on beyond this machine: a warning where it is without protection, or
+    /// where nothing says which peers may call. To be called when the server listens.
+    pub(crate) fn say_open_ports(&self) {
+        let beyond = |addresses: Vec<SocketAddr>| {
+            let open = addresses.iter().filter(|address| !address.ip().is_loopback());
+            open.map(ToString::to_string).collect::<Vec<_>>().join(", ")
         };
-        tracing::warn!(
-            listening = open.join(", "),
-            "this server listens beyond this machine without TLS: others on the network can read \
-             and change what its clients say; {who}"
-        );
+        let (plain, tls) = (beyond(self.orb.listen_addresses()), beyond(self.tls_addresses()));
+        let has_file = self.orb.settings().access_file.is_some();
+        let who = if has_file { NAMES_ADDRESSES } else { NO_FILE };
+        if !plain.is_empty() {
+            tracing::warn!(
+                listening = plain,
+                "this server listens beyond this machine without TLS: others on the network can \
+                 read and change what its clients say; {who}"
+            );
+        }
+        match (tls.is_empty(), has_file) {
+            (true, _) => {}
+            (false, true) => tracing::info!(
+                listening = tls,
+                "this server listens beyond this machine with TLS; the access file says who may \
+                 call it"
+            ),
+            (false, false) => tracing::warn!(
+                listening = tls,
+                "this server listens beyond this machine with TLS, but {NO_FILE}"
+            ),
+        }
     }
 
     /// The ORB itself.
@@ -226,7 +239,7 @@ impl Session {
         let plain = self.orb.listen_addresses().first().copied();
         let (protocol, address) = match plain {
             Some(_) => ("", plain),
-            None => ("ssliop", self.tls_address()),
+            None => ("ssliop", self.tls_addresses().first().copied()),
         };
         let port = address.map_or(0, |address| address.port());
         match address {
@@ -238,12 +251,12 @@ impl Session {
         }
     }
 
-    /// The first address of TLS that is listened on.
-    fn tls_address(&self) -> Option<SocketAddr> {
+    /// The addresses of TLS that are listened on.
+    fn tls_addresses(&self) -> Vec<SocketAddr> {
         let endpoints = self.orb.listen_endpoints();
         let address =
             |endpoint: &Endpoint| endpoint.to_string().strip_prefix("ssliop ")?.parse().ok();
-        endpoints.iter().find_map(address)
+        endpoints.iter().filter_map(address).collect()
     }
 }
 

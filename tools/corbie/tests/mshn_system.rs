@@ -85,6 +85,8 @@ fn kill_components(mechanism: MechanismName) {
         proxies: 1,
         slots: 4,
         outputs: None,
+        log: vec![],
+        metrics: None,
     })
     .unwrap();
     let endpoint = ["-ORBListenEndpoints", "iiop://127.0.0.1:0"];
@@ -132,8 +134,8 @@ fn kill_components(mechanism: MechanismName) {
 
 /// Sends a signal to a process of the system.
 fn signal(system: &System, name: &str, signal: &str) {
-    let found = system.processes().into_iter().find(|(process, _)| process == name);
-    let pid = found.unwrap().1.to_string();
+    let found = system.processes().into_iter().find(|process| process.name == name);
+    let pid = found.unwrap().id.to_string();
     assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
 }
 
@@ -151,6 +153,8 @@ fn a_daemon_that_is_stopped_holds_nobody_back() {
             proxies: 1,
             slots: 4,
             outputs: None,
+            log: vec![],
+            metrics: None,
         })
         .unwrap();
         let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).unwrap();
@@ -204,6 +208,8 @@ fn a_system_that_stays_takes_jobs_of_others() {
         proxies: 0,
         slots: 2,
         outputs: Some(folder.path().join("outputs")),
+        log: vec![],
+        metrics: None,
     })
     .unwrap();
     let naming = system.naming_url();
@@ -258,6 +264,8 @@ fn with_a_daemon_that_is_killed_all_ends_that_its_jobs_have_started() {
         proxies: 0,
         slots: 2,
         outputs: Some(folder.path().to_owned()),
+        log: vec![],
+        metrics: None,
     })
     .unwrap();
     // A child of the job's; its parent waits for it.

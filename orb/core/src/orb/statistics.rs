@@ -37,6 +37,10 @@ pub struct Statistics {
     /// How often a connection was not read for a while, since its peer sent too many requests a
     /// second (`request_rate_per_peer`).
     pub hasty_requests: u64,
+    /// How often requests of a connection waited behind long upcalls (`pool_threads_max`): the
+    /// watch looks every 20 ms, and counts each connection that has such requests. Only where each
+    /// connection has threads of its own.
+    pub requests_behind: u64,
     /// Requests that POA managers hold (`held_requests_max`).
     pub held_requests: Used,
     /// Octets of these requests (`held_octets_max`).
@@ -69,6 +73,7 @@ impl Orb {
             hasty_connections: count(&server.hasty_connections),
             evicted_connections: count(&server.evicted_connections),
             hasty_requests: due.hasty(),
+            requests_behind: count(&server.requests_behind),
             held_requests: of(requests, settings.held_requests_max as usize),
             held_octets: of(octets, settings.held_octets_max),
             turn_octets: of(turn_octets, settings.held_octets_max),

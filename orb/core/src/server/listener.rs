@@ -161,21 +161,24 @@ fn make_place(orb: &Orb, origin: &PeerOrigin) -> Result<(), &'static str> {
     let (open, own) = orb.server().registry.count(origin);
     let may_close = settings.when_full == WhenFull::CloseIdle;
     if own >= settings.connections_per_peer_max as usize {
-        let has_place = may_close && evict(orb, Some(origin));
-        return has_place.then_some(()).ok_or("connections_per_peer_max");
+        let setting = "connections_per_peer_max";
+        let has_place = may_close && evict(orb, Some(origin), setting);
+        return has_place.then_some(()).ok_or(setting);
     }
     let most = settings.server_connections_max as usize;
     // The last places are for peers that have none yet.
     let has_others = own > 0 && settings.when_full != WhenFull::Wait;
     let reserve = if has_others { most / 16 } else { 0 };
-    let has_place = open < most - reserve || (may_close && evict(orb, None));
-    has_place.then_some(()).ok_or("server_connections_max")
+    let setting = "server_connections_max";
+    let has_place = open < most - reserve || (may_close && evict(orb, None, setting));
+    has_place.then_some(()).ok_or(setting)
 }
 
 /// Closes a connection of the peer `of`, or of the one that has most: the one that was silent
 /// longest of those with nothing under way, else of those that only wait for deferred answers. Of
-/// other peers one with nothing under way is closed, if there is no other. Whether there was one.
-fn evict(orb: &Orb, of: Option<&PeerOrigin>) -> bool {
+/// other peers one with nothing under way is closed, if there is no other. `setting` is the limit
+/// that is reached. Whether there was one.
+fn evict(orb: &Orb, of: Option<&PeerOrigin>, setting: &'static str) -> bool {
     let registry = &orb.server().registry;
     let peer = of.cloned().or_else(|| registry.largest());
     let is_of = |c: &&Arc<ServerConnection>| Some(c.peer().origin()) == peer;
@@ -190,7 +193,7 @@ fn evict(orb: &Orb, of: Option<&PeerOrigin>) -> bool {
     });
     let Some(found) = found else { return false };
     orb.server().evicted_connections.fetch_add(1, Ordering::Relaxed);
-    tracing::debug!(peer = %found.peer(), "connection closed to make room");
+    tracing::info!(peer = %found.peer(), setting, "connection closed to make room for another");
     orb.server().forget(found.state().accepted.id);
     true
 }

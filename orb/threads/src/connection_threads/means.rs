@@ -85,6 +85,11 @@ impl StandIns {
         StandIns { count: AtomicU32::new(0), most: threads.saturating_sub(1), watch }
     }
 
+    /// Whether the watch may start another one.
+    pub fn has_place(&self) -> bool {
+        self.count.load(Ordering::Acquire) < self.most
+    }
+
     /// The ORB shuts down.
     pub fn close(&self) {
         self.watch.close();

@@ -14,8 +14,8 @@ use crate::failure::Failure;
 use crate::serving::{self, ChannelServer, Log, Metrics};
 use crate::session::{self, Session};
 
-/// `serve` of a server whose factory has this name.
-pub(super) fn table(factory: &'static str) -> Command {
+/// `serve` of a server whose factory has this name, and which has limits of its `own`.
+pub(super) fn table(factory: &'static str, own: &[Number]) -> Command {
     Command::new("serve")
         .arg(serving::listen())
         .arg(Arg::new("bind").long("name").value_name("CONTEXT").help(format!(
@@ -23,7 +23,7 @@ pub(super) fn table(factory: &'static str) -> Command {
                  the naming service"
         )))
         .arg(naming::argument())
-        .args(numbers().map(|limit| limit.argument()))
+        .args(NUMBERS.iter().chain(own).map(Number::argument))
         .arg(
             Arg::new("print-reference")
                 .long("print-reference")
@@ -40,71 +40,59 @@ pub(super) fn channel_argument(help: &'static str) -> Arg {
 }
 
 /// A limit of the server that is a number.
-struct Number {
-    flag: &'static str,
-    help: &'static str,
-    default: fn(&Limits) -> u64,
-    set: fn(&mut Limits, u64),
+pub(super) struct Number {
+    pub(super) flag: &'static str,
+    pub(super) help: &'static str,
+    pub(super) of: fn(&mut Limits) -> &mut usize,
 }
 
 impl Number {
     fn argument(&self) -> Arg {
-        let default = (self.default)(&Limits::default());
-        Arg::new(self.flag)
-            .long(self.flag)
-            .value_name("N")
-            .value_parser(value_parser!(u64).range(1..))
-            .help(format!("{} [default: {default}]", self.help))
-            .help_heading("Limits")
+        let default = *(self.of)(&mut Limits::default());
+        number_argument(self.flag, self.help, default as u64)
     }
 }
 
-fn count(given: u64) -> usize {
-    usize::try_from(given).unwrap_or(usize::MAX)
+/// The argument of a limit that is a number from 1 on.
+pub(super) fn number_argument(flag: &'static str, help: &str, default: u64) -> Arg {
+    Arg::new(flag)
+        .long(flag)
+        .value_name("N")
+        .value_parser(value_parser!(u64).range(1..))
+        .help(format!("{help} [default: {default}]"))
+        .help_heading("Limits")
 }
 
 /// The limits of both servers. The log names them as the fields are named, without `-max`.
-fn numbers() -> [Number; 5] {
-    [
-        Number {
-            flag: "queue-events-max",
-            help: "Most events that clients may have wait for one consumer",
-            default: |limits| limits.queue_events as u64,
-            set: |limits, given| limits.queue_events = count(given),
-        },
-        Number {
-            flag: "queue-octets-max",
-            help: "Most octets that clients may have wait for one consumer",
-            default: |limits| limits.queue_octets as u64,
-            set: |limits, given| limits.queue_octets = count(given),
-        },
-        Number {
-            flag: "queues-octets-max",
-            help: "Most octets that wait for all consumers of all channels together",
-            default: |limits| limits.queues_octets as u64,
-            set: |limits, given| limits.queues_octets = count(given),
-        },
-        Number {
-            flag: "proxies-of-server-max",
-            help: "Most proxies of all channels together",
-            default: |limits| limits.proxies_of_server as u64,
-            set: |limits, given| limits.proxies_of_server = count(given),
-        },
-        Number {
-            flag: "waiting-clients-max",
-            help: "Most clients whose pulls wait; each peer has a share",
-            default: |limits| limits.waiting_clients as u64,
-            set: |limits, given| limits.waiting_clients = count(given),
-        },
-    ]
-}
+const NUMBERS: [Number; 4] = [
+    Number {
+        flag: "queue-events-max",
+        help: "Most events that clients may have wait for one consumer",
+        of: |limits| &mut limits.queue_events,
+    },
+    Number {
+        flag: "queue-octets-max",
+        help: "Most octets that clients may have wait for one consumer",
+        of: |limits| &mut limits.queue_octets,
+    },
+    Number {
+        flag: "queues-octets-max",
+        help: "Most octets that wait for all consumers of all channels together",
+        of: |limits| &mut limits.queues_octets,
+    },
+    Number {
+        flag: "proxies-of-server-max",
+        help: "Most proxies of all channels together",
+        of: |limits| &mut limits.proxies_of_server,
+    },
+];
 
-/// The limits that the command line gives.
-pub(super) fn limits(matches: &ArgMatches) -> Limits {
+/// The limits that the command line gives: those of both servers, and `own` of this one.
+pub(super) fn limits(matches: &ArgMatches, own: &[Number]) -> Limits {
     let mut limits = Limits::default();
-    for number in numbers() {
+    for number in NUMBERS.iter().chain(own) {
         if let Some(given) = matches.get_one::<u64>(number.flag) {
-            (number.set)(&mut limits, *given);
+            *(number.of)(&mut limits) = usize::try_from(*given).unwrap_or(usize::MAX);
         }
     }
     limits

@@ -23,20 +23,27 @@ use crate::failure::Failure;
 
 /// The variable that says what `--log` says.
 const VARIABLE: &str = "CORBIE_LOG";
-const DEFAULT: &str = "info";
+/// What is logged where nothing says more: by servers.
+const OF_SERVERS: &str = "info";
 /// Before the name of a file with the filter.
 const FILE: &str = "file:";
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
+/// The arguments of a server's log.
 pub(super) fn arguments() -> [Arg; 2] {
+    arguments_of(OF_SERVERS)
+}
+
+/// The arguments of the log of a command, which is `default` where nothing says more.
+pub(crate) fn arguments_of(default: &str) -> [Arg; 2] {
     let filter = Arg::new("log")
         .long("log")
         .value_name("LEVEL|FILTER|file:PATH")
-        .help(
+        .help(format!(
             "What is logged to standard error: off, error, warn, info, debug, trace, a filter such \
              as `warn,corbie_event=debug`, or a file with one, which SIGHUP has read again \
-             [default: CORBIE_LOG, else info]",
-        )
+             [default: CORBIE_LOG, else {default}]"
+        ))
         .help_heading("Operation");
     let format = Arg::new("log-format")
         .long("log-format")
@@ -62,9 +69,14 @@ pub(crate) struct Log {
 impl Log {
     /// Logs from now on what the command line says, or the environment.
     pub(crate) fn start(matches: &ArgMatches) -> Result<Self, Failure> {
+        Self::start_at(matches, OF_SERVERS)
+    }
+
+    /// The same; where nothing says more, what `default` says.
+    pub(crate) fn start_at(matches: &ArgMatches, default: &str) -> Result<Self, Failure> {
         let given = matches.get_one::<String>("log").cloned();
         let given = given.or_else(|| std::env::var(VARIABLE).ok().filter(|text| !text.is_empty()));
-        let given = given.unwrap_or_else(|| DEFAULT.to_owned());
+        let given = given.unwrap_or_else(|| default.to_owned());
         let file = given.strip_prefix(FILE).map(PathBuf::from);
         let text = match &file {
             None => given,

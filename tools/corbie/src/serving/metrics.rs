@@ -3,6 +3,7 @@
 //!
 //! Requests are counted by an interceptor of the ORB; everything else is read from counters that
 //! are there anyway, when it is asked for. The names are an interface: the book lists them.
+//! The page is there before the server is ready, so that one that does not get ready is seen.
 
 mod events;
 mod limits;
@@ -10,8 +11,9 @@ mod of_orb;
 mod page;
 mod requests;
 
-use std::net::TcpListener;
-use std::sync::{Arc, Weak};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use clap::{Arg, ArgMatches};
 use corbie::Orb;
@@ -26,7 +28,7 @@ pub(super) use limits::Limits;
 use of_orb::OfOrb;
 use requests::Requests;
 
-pub(super) fn argument() -> Arg {
+pub(crate) fn argument() -> Arg {
     Arg::new("metrics")
         .long("metrics")
         .value_name("HOST:PORT")
@@ -36,51 +38,64 @@ pub(super) fn argument() -> Arg {
 
 /// The metrics of this server.
 pub(crate) struct Metrics {
-    listener: TcpListener,
-    registry: Registry,
+    /// Lock "metrics": held to register, and to write a page, which takes other locks for a look.
+    registry: Arc<Mutex<Registry>>,
+    place: SocketAddr,
+    is_ready: Arc<AtomicBool>,
 }
 
 impl Metrics {
-    /// Has the requests of `orb` counted, if the command line wants metrics. To be called before
-    /// there is a POA.
+    /// Has the requests of `orb` counted, if the command line wants metrics, and serves them from
+    /// now on. To be called before there is a POA.
     pub(super) fn of(
         matches: &ArgMatches,
         orb: &Orb,
         limits: &Arc<Limits>,
     ) -> Result<Option<Self>, Failure> {
-        let Some(place) = matches.get_one::<String>("metrics") else { return Ok(None) };
+        let Some(given) = matches.get_one::<String>("metrics") else { return Ok(None) };
         let cannot = |why: &dyn std::fmt::Display| {
-            Failure::new(format!("cannot serve metrics at {place}: {why}"))
+            Failure::new(format!("cannot serve metrics at {given}: {why}"))
         };
-        let listener = TcpListener::bind(place).map_err(|error| cannot(&error))?;
+        let listener = TcpListener::bind(given).map_err(|error| cannot(&error))?;
+        let place = listener.local_addr().map_err(|error| cannot(&error))?;
         let mut registry = Registry::default();
         let requests = Requests::register(&mut registry);
         orb.set_server_interceptors(vec![Arc::new(requests)]).map_err(|error| cannot(&error))?;
         limits.register(&mut registry);
-        registry.register_collector(Box::new(OfOrb(orb.clone())));
-        Ok(Some(Self { listener, registry }))
+        let is_ready: Arc<AtomicBool> = Arc::default();
+        registry.register_collector(Box::new(OfOrb::new(orb, &is_ready)));
+        let registry = Arc::new(Mutex::new(registry));
+        let shown = Arc::clone(&registry);
+        let started = page::serve(listener, move || {
+            let mut text = String::new();
+            // Writing to a string does not fail.
+            let _ = prometheus_client::encoding::text::encode(&mut text, &lock(&shown));
+            text
+        });
+        started.map_err(|error| cannot(&error))?;
+        tracing::info!(url = format!("http://{place}/metrics"), "serving metrics");
+        Ok(Some(Self { registry, place, is_ready }))
+    }
+
+    /// Where they are.
+    pub(crate) fn place(&self) -> SocketAddr {
+        self.place
     }
 
     /// Counts the channels of `server` as well.
     pub(crate) fn add_events<S: ChannelServer + 'static>(&mut self, server: &Arc<S>) {
         let weak: Weak<S> = Arc::downgrade(server);
-        self.registry.register_collector(Box::new(Channels(weak)));
+        lock(&self.registry).register_collector(Box::new(Channels(weak)));
     }
 
-    /// Serves them from now on.
-    pub(crate) fn serve(self) -> Result<(), Failure> {
-        let Self { listener, registry } = self;
-        let place = listener.local_addr().map_or_else(|_| String::new(), |at| at.to_string());
-        let started = page::serve(listener, move || {
-            let mut text = String::new();
-            // Writing to a string does not fail.
-            let _ = prometheus_client::encoding::text::encode(&mut text, &registry);
-            text
-        });
-        started.map_err(|error| Failure::new(format!("cannot serve metrics: {error}")))?;
-        tracing::info!(url = format!("http://{place}/metrics"), "serving metrics");
-        Ok(())
+    /// The server is ready, and says so.
+    pub(super) fn tell_ready(&self) {
+        self.is_ready.store(true, Ordering::Relaxed);
     }
+}
+
+fn lock(registry: &Mutex<Registry>) -> MutexGuard<'_, Registry> {
+    registry.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How a value goes on.

@@ -1,8 +1,8 @@
 //! A server of `corbie` as a process: its first line, its log line by line, signals, its end.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::io::{BufRead as _, BufReader, Lines};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -36,21 +36,33 @@ impl Served {
 
     /// The process, once it serves.
     pub(crate) fn of(command: &mut Command) -> Self {
+        let (mut served, mut output) = Self::spawn(command);
+        let first = output.next().map_or_else(String::new, |line| line.expect("UTF-8"));
+        std::thread::spawn(move || output.for_each(drop));
+        served.first = first;
+        if served.first.is_empty() {
+            let _ = served.process.wait();
+            panic!("it does not serve: {:?}", served.log.iter().collect::<Vec<_>>());
+        }
+        served
+    }
+
+    /// The process, which may not get as far as to serve.
+    pub(crate) fn beginning(arguments: &[&str]) -> Self {
+        let (served, output) = Self::spawn(&mut command(arguments));
+        std::thread::spawn(move || output.for_each(drop));
+        served
+    }
+
+    fn spawn(command: &mut Command) -> (Self, Lines<BufReader<ChildStdout>>) {
         let mut process = command.spawn().expect("the binary was built with the test");
         let errors = BufReader::new(process.stderr.take().expect("piped"));
         let (tell, log) = channel();
         std::thread::spawn(move || {
             errors.lines().map_while(Result::ok).try_for_each(|line| tell.send(line))
         });
-        let mut output = BufReader::new(process.stdout.take().expect("piped")).lines();
-        let first = output.next().map_or_else(String::new, |line| line.expect("UTF-8"));
-        std::thread::spawn(move || output.for_each(drop));
-        let mut served = Self { process, first, log, seen: Vec::new() };
-        if served.first.is_empty() {
-            let _ = served.process.wait();
-            panic!("it does not serve: {:?}", served.log.iter().collect::<Vec<_>>());
-        }
-        served
+        let output = BufReader::new(process.stdout.take().expect("piped")).lines();
+        (Self { process, first: String::new(), log, seen: Vec::new() }, output)
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -68,6 +80,13 @@ impl Served {
                 return line;
             }
         }
+    }
+
+    /// The first line of the whole log with all these parts.
+    pub(crate) fn has_said(&mut self, parts: &[&str]) -> String {
+        let is_it = |line: &&String| parts.iter().all(|part| line.contains(part));
+        let seen = self.seen.iter().find(is_it).cloned();
+        seen.unwrap_or_else(|| self.says(parts))
     }
 
     pub(crate) fn signal(&self, signal: Signal) {

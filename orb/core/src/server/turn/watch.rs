@@ -1,6 +1,9 @@
 //! The watch: looks every 20 ms for connections with threads of their own where requests wait
 //! behind upcalls, and sees to it that another thread reads them. It sleeps while no requests come,
 //! and looks at connections only that have upcalls, or had some a moment ago.
+//!
+//! Each connection that is behind at a look counts in `Orb::statistics`; the log has a line of each
+//! kind once a minute.
 
 use super::per_connection;
 use crate::Orb;
@@ -9,7 +12,8 @@ use corbie_threads::connection_threads::{Finding, StandIns};
 use corbie_threads::lock::{Ranked, rank};
 use corbie_threads::lookout::{Duty, Lookout};
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 /// The watch sleeps when no upcall was seen for a second.
 const DUTY: Duty = Duty { thread: "corbie-watch", tick: Duration::from_millis(20), idle_ticks: 50 };
@@ -18,11 +22,47 @@ impl Orb {
     /// The stand-ins of this ORB, and their watch.
     pub(in crate::server) fn stand_ins(&self) -> Arc<StandIns> {
         let made = || {
-            let weak = self.downgrade();
-            let look = move || Orb::upgrade(&weak).is_some_and(|orb| look(&orb));
+            let (weak, said) = (self.downgrade(), Said::default());
+            let look = move || Orb::upgrade(&weak).is_some_and(|orb| look(&orb, &said));
             Arc::new(StandIns::new(self.settings().pool_threads_max, Lookout::new(DUTY, look)))
         };
         Arc::clone(self.server().stand_ins.get_or_init(made))
+    }
+}
+
+/// Between two lines of one kind.
+const BETWEEN: Duration = Duration::from_secs(60);
+
+/// When the watch said something last: that another thread reads, and that none may.
+#[derive(Default)]
+struct Said {
+    relieved: Ranked<rank::Leaf, Option<Instant>>,
+    stuck: Ranked<rank::Leaf, Option<Instant>>,
+}
+
+/// Whether it was not said within the minute; it is said now.
+fn is_news(said: &Ranked<rank::Leaf, Option<Instant>>, now: Instant) -> bool {
+    let mut said = said.lock();
+    let is_news = said.is_none_or(|last| now.saturating_duration_since(last) >= BETWEEN);
+    if is_news {
+        *said = Some(now);
+    }
+    is_news
+}
+
+impl Said {
+    /// Says that requests of `connection` wait, and which setting lets more threads serve them.
+    fn say(&self, connection: &ServerConnection, may_start: bool) {
+        let (setting, now) = ("pool_threads_max", Instant::now());
+        if may_start && is_news(&self.relieved, now) {
+            let peer = connection.peer();
+            let why = "requests wait behind a long upcall: another thread reads";
+            tracing::info!(%peer, setting, "{why}");
+        } else if !may_start && is_news(&self.stuck, now) {
+            let peer = connection.peer();
+            let why = "requests wait behind long upcalls: as many threads serve as may be";
+            tracing::warn!(%peer, setting, "{why}");
+        }
     }
 }
 
@@ -60,13 +100,13 @@ pub(super) fn list(orb: &Orb, connection: &Arc<ServerConnection>) {
 }
 
 /// Whether upcalls are under way.
-fn look(orb: &Orb) -> bool {
+fn look(orb: &Orb, said: &Said) -> bool {
     let mut watched = orb.server().in_upcalls.take();
     watched.retain(|connection| match look_at(orb, connection) {
         Finding::Quiet => !rests(orb, connection),
         Finding::InUpcall => true,
         Finding::Behind => {
-            call_another(orb, connection);
+            call_another(orb, connection, said);
             true
         }
     });
@@ -81,13 +121,13 @@ fn rests(orb: &Orb, connection: &ServerConnection) -> bool {
     connection.state().accepted.threads.as_ref().is_none_or(|threads| threads.unlist(finds))
 }
 
-/// Requests wait behind upcalls: another thread reads.
-fn call_another(orb: &Orb, connection: &Arc<ServerConnection>) {
+/// Requests wait behind upcalls: another thread reads, if one may.
+fn call_another(orb: &Orb, connection: &Arc<ServerConnection>, said: &Said) {
+    orb.server().requests_behind.fetch_add(1, Ordering::Relaxed);
+    said.say(connection, orb.stand_ins().has_place());
     if let Some(threads) =
         connection.state().accepted.threads.as_ref().filter(|threads| threads.call())
     {
-        let (peer, setting) = (connection.peer(), "pool_threads_max");
-        tracing::info!(%peer, setting, "requests wait behind a long upcall: another thread reads");
         per_connection::start(orb, connection, threads);
     }
 }
@@ -101,4 +141,16 @@ fn look_at(orb: &Orb, connection: &ServerConnection) -> Finding {
             && (connection.is_batching() || connection.link().is_stale())
             && !due_responses::is_full(orb, connection)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_happens_all_the_time_is_said_once_a_minute() {
+        let (said, begin) = (Ranked::default(), Instant::now());
+        let news = (0..6000).filter(|tick| is_news(&said, begin + *tick * DUTY.tick)).count();
+        assert_eq!(news, 2, "in two minutes");
+    }
 }

@@ -2,8 +2,9 @@
 //! or as one that is pushed to.
 
 use std::io::Write;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
@@ -23,11 +24,13 @@ use super::persistence::{
 use super::surroundings::Plain;
 use super::{CHANNEL, channel_argument, failed, is_nil, the_channel, typed};
 use crate::failure::Failure;
-use crate::serving;
+use crate::serving::{self, Interruption, Log};
 use crate::session::Session;
 
 /// An event may be long in coming.
 const PATIENCE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// What is logged where nothing says more.
+const LOG: &str = "off";
 /// So that a subscription is found again by the same reference.
 const POLICIES: [PoaPolicy; 2] =
     [PoaPolicy::Lifespan(Lifespan::Persistent), PoaPolicy::IdAssignment(IdAssignment::UserId)];
@@ -73,6 +76,7 @@ fn consumer(command: Command) -> Command {
             .conflicts_with("pushed"),
         )
         .args(typed::idl_arguments())
+        .args(serving::log_arguments(LOG))
 }
 
 /// Shows so many events.
@@ -86,11 +90,38 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write, count: u64) -> R
             "a subscription that is pushed to has to be found again: give --listen HOST:PORT",
         ));
     }
+    let log = Log::start_at(matches, LOG)?;
     let session = Session::start_with(matches, &listen.unwrap_or_default())?;
-    if is_pushed {
-        run_pushed(&session, matches, output, count)
+    let leaving = Arc::new(Leaving::default());
+    let at_signal = Arc::clone(&leaving);
+    let interruption = Interruption::watch(&session, log, move || at_signal.leave())?;
+    interruption.or(if is_pushed {
+        run_pushed(&session, matches, output, count, &leaving)
     } else {
-        run_pulling(&session, matches, output, count)
+        run_pulling(&session, matches, output, count, &leaving)
+    })
+}
+
+/// What a consumer does at a signal that ends it: it disconnects, unless its subscription is kept.
+#[derive(Default)]
+struct Leaving {
+    /// Lock "leave": held to look.
+    leave: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    has_begun: AtomicBool,
+}
+
+impl Leaving {
+    /// This is to be done at a signal, and nothing else.
+    fn by(&self, leave: impl FnOnce() + Send + 'static) {
+        *self.leave.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(leave));
+    }
+
+    fn leave(&self) {
+        self.has_begun.store(true, Ordering::Release);
+        let leave = self.leave.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(leave) = leave {
+            leave();
+        }
     }
 }
 
@@ -119,12 +150,21 @@ fn run_pulling(
     matches: &ArgMatches,
     output: &mut dyn Write,
     count: u64,
+    leaving: &Leaving,
 ) -> Result<(), Failure> {
     let (patience, subscription) = (Patience::of(matches)?, Subscription::of(matches));
     let mut proxy = match subscription.proxy(session)? {
         Some(kept) => patient(&ProxyPullSupplier::unchecked_narrow(kept))?,
         None => connect_pulling(session, matches, &subscription)?,
     };
+    let disconnect = |proxy: &ProxyPullSupplier| {
+        let proxy = proxy.clone();
+        if !subscription.is_kept() {
+            // The pull that waits is told, or fails with the ORB.
+            leaving.by(move || drop(proxy.disconnect_pull_supplier()));
+        }
+    };
+    disconnect(&proxy);
     for _ in 0..count {
         let event = loop {
             match patience.attempt(may_pass, || proxy.pull()) {
@@ -133,10 +173,11 @@ fn run_pulling(
                     if subscription.is_kept() {
                         return Err(subscription.is_over());
                     }
-                    if !patience.is_some() {
+                    if !patience.is_some() || leaving.has_begun.load(Ordering::Acquire) {
                         return Err(disconnected());
                     }
                     proxy = connect_pulling(session, matches, &subscription)?;
+                    disconnect(&proxy);
                 }
                 Err(error) => return Err(failed("the channel", &error)),
             }
@@ -247,9 +288,11 @@ fn run_pushed(
     matches: &ArgMatches,
     output: &mut dyn Write,
     count: u64,
+    leaving: &Leaving,
 ) -> Result<(), Failure> {
     let subscription = Subscription::of(matches);
     let (say, heard) = sync_channel(1);
+    let wake = say.clone();
     let servant = PushConsumerSkeleton::new(Listener { say: Mutex::new(say) });
     let poa = active_poa(session)?;
     let consumer: PushConsumer =
@@ -262,11 +305,22 @@ fn run_pushed(
             proxy
         }
     };
-    take(session, output, count, &heard)?;
-    let left = if subscription.is_kept() { Ok(()) } else { proxy.disconnect_push_supplier() };
+    let at_signal = (!subscription.is_kept()).then(|| proxy.clone());
+    leaving.by(move || {
+        let left = at_signal.map(|proxy| proxy.disconnect_push_supplier());
+        // Nothing waits in it for long: the events that come are shown.
+        let _ = wake.send(Heard::Disconnected);
+        drop(left);
+    });
+    let taken = take(session, output, count, &heard);
+    let left = match &taken {
+        Ok(()) if !subscription.is_kept() => proxy.disconnect_push_supplier(),
+        _ => Ok(()),
+    };
     // The last push is answered before the process ends; one that comes now is refused.
     drop(heard);
     session.orb().shutdown(true);
+    taken?;
     left.map_err(|e| failed("the channel", &e))
 }
 

@@ -6,20 +6,27 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use corbie::Object;
 use corbie_event::corbie_events::event_channel_factory::CreateChannelError;
 use corbie_event::interfaces::InterfaceRepository;
 use corbie_event::{ChannelQos, EVENT_CHANNEL_FACTORY, EventServer, Limits, Retention};
 
-use super::super::channel_server::{self, Made, cannot};
+use super::super::channel_server::{self, Made, Number, cannot};
 use super::typed;
 use crate::failure::Failure;
 use crate::serving::{self, Log};
 use crate::session;
 
+/// The limits that real-time channels do not have.
+const NUMBERS: [Number; 1] = [Number {
+    flag: "waiting-clients-max",
+    help: "Most clients whose pulls wait; each peer has a share",
+    of: |limits| &mut limits.waiting_clients,
+}];
+
 pub(super) fn table() -> Command {
-    channel_server::table(EVENT_CHANNEL_FACTORY)
+    channel_server::table(EVENT_CHANNEL_FACTORY, &NUMBERS)
         .about("Serves event channels")
         .arg(channel_server::channel_argument(
             "A channel to make, with the default quality of service; may be repeated",
@@ -37,17 +44,11 @@ pub(super) fn table() -> Command {
                 .help("A durable channel to make, unless it is in the store; may be repeated"),
         )
         .args(limit_arguments())
-        .arg(
-            Arg::new("retain-octets-max")
-                .long("retain-octets-max")
-                .value_name("N")
-                .value_parser(value_parser!(u64).range(1..))
-                .help(format!(
-                    "Most octets that clients may have a durable channel keep [default: {}]",
-                    Limits::default().retain_octets
-                ))
-                .help_heading("Limits"),
-        )
+        .arg(channel_server::number_argument(
+            "retain-octets-max",
+            "Most octets that clients may have a durable channel keep",
+            Limits::default().retain_octets,
+        ))
         .args(typed::idl_arguments())
         .arg(
             Arg::new("interface-repository")
@@ -143,7 +144,7 @@ fn limit_arguments() -> [Arg; 3] {
 
 fn limits(matches: &ArgMatches) -> Result<Limits, Failure> {
     let given = |name: &str| matches.get_one::<Duration>(name).copied();
-    let default = channel_server::limits(matches);
+    let default = channel_server::limits(matches, &NUMBERS);
     let limits = Limits {
         idle_limit: given("idle-limit").unwrap_or(default.idle_limit),
         idle_nil_limit: given("idle-nil-limit"),

@@ -2,6 +2,7 @@
 //! formats each. A component that ends is replaced.
 
 use std::io::{self, Read as _, Write};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -13,7 +14,11 @@ use corbie_mshn::{ClientLibrary, node};
 
 use super::client;
 use crate::failure::Failure;
+use crate::serving::{self, Interruption, Log, Metrics, Serving};
 use crate::session::{self, Session, seconds};
+
+/// All processes write to one place: only what needs a look, unless more is asked for.
+const LOG: &str = "warn";
 
 pub(super) fn table() -> Command {
     let number = |name: &'static str, default: &'static str, help: &'static str| {
@@ -69,14 +74,22 @@ pub(super) fn table() -> Command {
                 .value_parser(value_parser!(PathBuf))
                 .help("Where what jobs print is kept, a file for each [default: it is dropped]"),
         )
+        .arg(serving::metrics_argument().help(
+            "Where Prometheus reads metrics of this process, by HTTP; those of the components are \
+             at the ports that follow [default: nowhere]",
+        ))
+        .args(serving::log_arguments(LOG))
         .args(session::arguments())
         .after_help("Example: corbie mshn up --mechanism ami --machines 3 --jobs 20")
 }
 
 pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
+    let log = Log::start_at(matches, LOG)?;
     let session = super::session(matches, None, vec![])?;
-    let interruption = Interruption::watch(&session)?;
-    let ended = up(matches, &session, &interruption, output);
+    let metrics = serving::metrics(matches, &session, &log)?;
+    let place = metrics.as_ref().map(Metrics::place);
+    let interruption = Interrupted::watch(serving::until_signal(&session, log, metrics)?)?;
+    let ended = up(matches, &session, place, &interruption, output);
     match session.orb().is_shut_down() {
         false => ended,
         // Whatever failed did so because of that.
@@ -85,10 +98,20 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     }
 }
 
+/// What each process logs, as it was given to this one.
+fn log_of(matches: &ArgMatches) -> Vec<String> {
+    let given = |name: &str| {
+        let value = matches.get_one::<String>(name)?;
+        Some([format!("--{name}"), value.clone()])
+    };
+    ["log", "log-format"].into_iter().filter_map(given).flatten().collect()
+}
+
 fn up(
     matches: &ArgMatches,
     session: &Session,
-    interruption: &Interruption,
+    metrics: Option<SocketAddr>,
+    interruption: &Interrupted,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
     let number = |name: &str| matches.get_one::<u16>(name).copied().unwrap_or(1);
@@ -107,10 +130,14 @@ fn up(
         proxies: number("proxies").into(),
         slots: number("slots").into(),
         outputs: outputs.clone(),
+        log: log_of(matches),
+        metrics,
     });
     let system = system.map_err(|e| Failure::new(format!("cannot start the system: {e}")))?;
-    for (name, id) in system.processes() {
-        writeln!(output, "{name}: process {id}")?;
+    for process in system.processes() {
+        let metrics = process.metrics.map(|place| format!(", metrics at http://{place}/metrics"));
+        let metrics = metrics.unwrap_or_default();
+        writeln!(output, "{}: process {}{metrics}", process.name, process.id)?;
     }
     output.flush()?;
     let naming = system.naming(session.orb()).map_err(|e| Failure::new(e.to_string()))?;
@@ -164,24 +191,20 @@ fn run_all(
 
 /// A thread waits for a signal, and shuts the ORB down: calls that wait fail then, and what was
 /// made is removed on the way out.
-struct Interruption {
+struct Interrupted {
     tell: Sender<io::Result<usize>>,
     told: Receiver<io::Result<usize>>,
 }
 
-impl Interruption {
-    fn watch(session: &Session) -> Result<Self, Failure> {
-        let cannot =
-            |why: &dyn std::fmt::Display| Failure::new(format!("cannot catch signals: {why}"));
-        let until = session.orb().until_signal().map_err(|exception| cannot(&exception))?;
+impl Interrupted {
+    fn watch(serving: Serving) -> Result<Self, Failure> {
         let (tell, told) = channel();
         let interrupted = tell.clone();
-        let wait = move || {
-            let ended = until.run().map(|()| 0);
-            let _ = interrupted.send(ended.map_err(io::Error::other));
-        };
-        let thread = std::thread::Builder::new().name("corbie-interruption".to_owned());
-        thread.spawn(wait).map_err(|error| cannot(&error))?;
+        Interruption::wait(serving, move |ended| {
+            let ended = ended.map(|()| 0);
+            let _ =
+                interrupted.send(ended.map_err(|failure| io::Error::other(failure.to_string())));
+        })?;
         Ok(Self { tell, told })
     }
 
@@ -197,7 +220,7 @@ impl Interruption {
 fn stay(
     naming: &str,
     outputs: Option<&Path>,
-    interruption: &Interruption,
+    interruption: &Interrupted,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
     writeln!(

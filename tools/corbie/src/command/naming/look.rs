@@ -3,6 +3,7 @@
 //! Contexts end in a slash, as folders do in `ls -p`.
 
 use std::io::Write;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
@@ -14,8 +15,11 @@ use serde_json::{Value as Json, json};
 use super::{connect, failure, flag, name, name_of};
 use crate::escapes::one_line;
 use crate::failure::Failure;
+use crate::serving::{self, Interruption, Log};
 use crate::{session, tree as drawing};
 
+/// What `watch` logs where nothing says more.
+const LOG: &str = "off";
 const WHERE: &str = "The naming context [default: the root]";
 
 pub(super) fn list() -> Command {
@@ -46,6 +50,7 @@ pub(super) fn watch() -> Command {
                 .value_parser(session::some_seconds)
                 .help("The pause between two looks"),
         )
+        .args(serving::log_arguments(LOG))
         .after_help(
             "Each line begins with + for a new name, ~ for one that leads elsewhere than before, - \
              for one that is gone, ! when the naming service does not answer.",
@@ -132,7 +137,13 @@ fn as_folder(name: &str, kind: Kind) -> String {
 }
 
 pub(super) fn run_watch(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
-    let (_session, naming) = connect(matches)?;
+    let log = Log::start_at(matches, LOG)?;
+    let (session, naming) = connect(matches)?;
+    let (tell, told) = channel();
+    let wake = move || {
+        let _ = tell.send(());
+    };
+    let interruption = Interruption::watch(&session, log, wake)?;
     let context = naming.context(name_of(matches)).map_err(failure)?;
     let mut watch = Watch::begin(&context, bounds(matches)).map_err(failure)?;
     let pause = matches.get_one::<Duration>("interval").copied().unwrap_or_default();
@@ -140,8 +151,7 @@ pub(super) fn run_watch(matches: &ArgMatches, output: &mut dyn Write) -> Result<
     writeln!(output, "watching; Ctrl-C ends it")?;
     output.flush()?;
     let mut trouble = String::new();
-    loop {
-        std::thread::sleep(pause);
+    while told.recv_timeout(pause).is_err_and(|error| error == RecvTimeoutError::Timeout) {
         match watch.changes() {
             Ok(changes) => {
                 trouble.clear();
@@ -149,6 +159,7 @@ pub(super) fn run_watch(matches: &ArgMatches, output: &mut dyn Write) -> Result<
                     writeln!(output, "{}", line(&change))?;
                 }
             }
+            Err(_) if interruption.has_come() => break,
             Err(error) if error.to_string() != trouble => {
                 trouble = error.to_string();
                 writeln!(output, "! {}", one_line(&trouble))?;
@@ -157,6 +168,7 @@ pub(super) fn run_watch(matches: &ArgMatches, output: &mut dyn Write) -> Result<
         }
         output.flush()?;
     }
+    Ok(())
 }
 
 fn line(change: &Change) -> String {

@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json};
 use super::super::events::{Plain, failed, is_nil};
 use super::{channel_argument, the_channel};
 use crate::failure::Failure;
-use crate::serving;
+use crate::serving::{self, Interruption, Log};
 use crate::session::Session;
 
 const CHANNEL: &str = "The name of the channel, or its reference";
@@ -54,7 +54,11 @@ pub(super) fn tail() -> Command {
                 .value_name("HOST:PORT")
                 .help("Where to be reached by the channel [default: any free port]"),
         )
+        .args(serving::log_arguments(LOG))
 }
+
+/// What `tail` logs where nothing says more.
+const LOG: &str = "off";
 
 fn one(matches: &ArgMatches, name: &str) -> i32 {
     matches.get_one::<i32>(name).copied().unwrap_or_default()
@@ -85,11 +89,13 @@ pub(super) fn run_tail(matches: &ArgMatches, output: &mut dyn Write) -> Result<(
     let listen = matches
         .get_one::<String>("listen")
         .map(|address| vec!["-ORBListenEndpoints".to_owned(), serving::endpoint(address)]);
+    let log = Log::start_at(matches, LOG)?;
     let session = Session::start_with(matches, &listen.unwrap_or_default())?;
     let of_orb = |e: &dyn std::fmt::Display| failed("the ORB", e);
     let poa = session.orb().root_poa().map_err(|e| of_orb(&e))?;
     poa.the_poa_manager().activate().map_err(|e| of_orb(&e))?;
     let (say, heard) = sync_channel(1000);
+    let wake = say.clone();
     let servant = PushConsumerSkeleton::new(SetListener { say: Mutex::new(say) });
     let consumer = poa.activate(servant).map_err(|e| of_orb(&e))?;
     let why = |e: &dyn std::fmt::Display| failed("the channel", e);
@@ -98,6 +104,12 @@ pub(super) fn run_tail(matches: &ArgMatches, output: &mut dyn Write) -> Result<(
     let proxy = consumers.obtain_push_supplier().map_err(|e| why(&e))?;
     let proxy = proxy.ok_or_else(|| is_nil("the proxy"))?;
     let subscription = subscription(matches).subscription();
+    let at_signal = proxy.clone();
+    let interruption = Interruption::watch(&session, log, move || {
+        let left = at_signal.disconnect_push_supplier();
+        let _ = wake.send(None);
+        drop(left);
+    })?;
     proxy.connect_push_consumer(Some(&consumer), &subscription).map_err(|e| why(&e))?;
     while let Ok(Some(set)) = heard.recv() {
         let plain = Plain::new(session.orb());
@@ -108,7 +120,7 @@ pub(super) fn run_tail(matches: &ArgMatches, output: &mut dyn Write) -> Result<(
         }
         output.flush()?;
     }
-    Err(Failure::new("the channel disconnected this consumer, or was destroyed"))
+    interruption.or(Err(Failure::new("the channel disconnected this consumer, or was destroyed")))
 }
 
 /// What `tail` asks for.

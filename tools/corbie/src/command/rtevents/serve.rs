@@ -8,15 +8,29 @@ use std::sync::Arc;
 use clap::{ArgMatches, Command};
 use corbie_rtevent::{Configuration, RT_EVENT_CHANNEL_FACTORY, RtEventServer};
 
-use super::super::channel_server::{self, Made, cannot};
+use super::super::channel_server::{self, Made, Number, cannot};
 use super::{settings, settings_argument};
 use crate::failure::Failure;
 use crate::serving::{self, Log};
 
 const DEFAULT: &str = "EventService";
 
+/// The limits that only real-time channels have.
+const NUMBERS: [Number; 2] = [
+    Number {
+        flag: "threads-max",
+        help: "Most threads that give events to consumers, of all channels together",
+        of: |limits| &mut limits.threads,
+    },
+    Number {
+        flag: "time-outs-max",
+        help: "Most time-outs in a second, of all consumers together",
+        of: |limits| &mut limits.time_outs,
+    },
+];
+
 pub(super) fn table() -> Command {
-    channel_server::table(RT_EVENT_CHANNEL_FACTORY)
+    channel_server::table(RT_EVENT_CHANNEL_FACTORY, &NUMBERS)
         .about("Serves real-time event channels")
         .arg(channel_server::channel_argument(
             "A channel to make; may be repeated [default: EventService]",
@@ -35,7 +49,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         Configuration::of(settings(matches)).map_err(|bad| Failure::usage(bad.0))?;
     let log = Log::start(matches)?;
     let (session, mut metrics) = serving::session(matches, &log)?;
-    let server = RtEventServer::start(session.orb(), channel_server::limits(matches));
+    let server = RtEventServer::start(session.orb(), channel_server::limits(matches, &NUMBERS));
     let server = Arc::new(server.map_err(|e| cannot(&e))?);
     channel_server::watch(&server, &mut metrics)?;
     let given = matches.get_many::<String>("channel").into_iter().flatten();
