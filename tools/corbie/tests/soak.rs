@@ -35,7 +35,7 @@ fn durable_consumers_get_everything_while_they_and_the_server_are_killed() {
 fn honest_clients_are_served_while_servers_are_attacked() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let corbie = env!("CARGO_BIN_EXE_corbie").into();
-    let options = HostileOptions { corbie, length: std::time::Duration::from_secs(40) };
+    let options = HostileOptions { corbie, length: std::time::Duration::from_secs(16) };
     let report = run_hostile(&options, &mut |_| {}).unwrap_or_else(|why| panic!("{why}"));
     assert!(report.faults().is_empty(), "{report}");
 }

@@ -1,6 +1,9 @@
-//! Clients that behave: they resolve a name, push an event and wait for it, on a channel in memory
-//! and on a durable one, and call an application. How long each round takes is what counts.
+//! Clients that behave: they resolve a name, push an event and wait for it, on a channel in memory,
+//! on a durable and on a real-time one, and call an application and MSHN. How long each round takes
+//! is what counts.
 
+use super::plain::Plain;
+use super::real_time::RealTime;
 use corbie::{Any, Object, Operation, Orb, Servant, ServerRequest, SystemException};
 use corbie_event::corbie_events::EventChannelFactory;
 use corbie_event::cos_event_channel_admin::{EventChannel, ProxyPushConsumer};
@@ -16,6 +19,18 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(20);
 static CALL: Operation = Operation::twoway("call");
 
+/// What a round is made of.
+const STEPS: [&str; 8] = [
+    "name",
+    "application",
+    "MSHN",
+    "push",
+    "event",
+    "durable push",
+    "durable event",
+    "real-time event",
+];
+
 /// How rounds went.
 #[derive(Debug)]
 pub(super) struct Rounds {
@@ -24,13 +39,42 @@ pub(super) struct Rounds {
     pub(super) why: Option<String>,
     p50: Duration,
     pub(super) p99: Duration,
+    /// The same of plain exchanges, one after each round.
+    plain_p50: Duration,
+    pub(super) plain_p99: Duration,
+    /// 99 of a hundred of each step took so long at most.
+    steps: Vec<Duration>,
+    /// How long the thread that makes the rounds waited for a processor in 99 of a hundred.
+    waited_p99: Duration,
 }
 
 impl fmt::Display for Rounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Rounds { count, failed, p50, p99, .. } = self;
-        write!(f, "{count} rounds, {failed} failed, median {p50:?}, p99 {p99:?}")
+        let Rounds { count, failed, p50, p99, plain_p50, plain_p99, waited_p99, .. } = self;
+        write!(
+            f,
+            "{count} rounds, {failed} failed, median {p50:?}, p99 {p99:?} (plain exchanges "
+        )?;
+        write!(
+            f,
+            "{plain_p50:?}, {plain_p99:?}; its thread waited {waited_p99:?} for a processor;"
+        )?;
+        STEPS.iter().zip(&self.steps).try_for_each(|(name, p99)| write!(f, " {name} {p99:?}"))?;
+        f.write_str(")")
     }
+}
+
+/// The time of which so many of a hundred are no longer.
+fn part(times: &mut [Duration], of_a_hundred: usize) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() * of_a_hundred / 100).copied().unwrap_or_default()
+}
+
+/// For how long this thread has waited for a processor so far; zero where the system does not say.
+fn waited() -> Duration {
+    let said = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let waited = said.split_whitespace().nth(1).and_then(|text| text.parse().ok());
+    Duration::from_nanos(waited.unwrap_or(0))
 }
 
 /// The application: answers.
@@ -68,6 +112,8 @@ pub(super) struct Honest {
     system: Object,
     factory: EventChannelFactory,
     channels: Vec<Channel>,
+    real_time: RealTime,
+    plain: Plain,
     round: i32,
 }
 
@@ -87,7 +133,11 @@ fn said(error: impl fmt::Display) -> String {
 }
 
 impl Honest {
-    pub(super) fn start(names: &str, events: &str, system: &str) -> Result<Self, String> {
+    pub(super) fn start(
+        names: &str,
+        (events, real_time): (&str, &str),
+        system: &str,
+    ) -> Result<Self, String> {
         let (server, clients) = (orb()?, orb()?);
         for orb in [&server, &clients] {
             let poa = orb.root_poa().map_err(said)?;
@@ -109,7 +159,20 @@ impl Honest {
             connect(&clients, name, &channel)
         });
         let channels = channels.collect::<Result<_, String>>()?;
-        Ok(Self { server, clients, naming, application, system, factory, channels, round: 0 })
+        let real_time = RealTime::connect(&clients, real_time)?;
+        let (plain, round) = (Plain::start().map_err(said)?, 0);
+        Ok(Self {
+            server,
+            clients,
+            naming,
+            application,
+            system,
+            factory,
+            channels,
+            real_time,
+            plain,
+            round,
+        })
     }
 
     /// The reference of the application.
@@ -117,23 +180,36 @@ impl Honest {
         self.application.clone()
     }
 
-    fn round(&mut self) -> Result<(), String> {
+    /// One round: how long each step took.
+    fn round(&mut self) -> Result<Vec<Duration>, String> {
         self.round += 1;
+        let (mut steps, mut begun) = (Vec::with_capacity(STEPS.len()), Instant::now());
+        let mut step = || {
+            steps.push(begun.elapsed());
+            begun = Instant::now();
+        };
         let found = self.naming.resolve_object("application").map_err(said)?;
+        step();
         found.invoke(&CALL, &|_| Ok(())).map_err(said)?;
+        step();
         let is_gone = self.system.non_existent().map_err(|e| format!("MSHN: {e}"))?;
         if is_gone {
             return Err("MSHN: it does not exist".to_owned());
         }
+        step();
         let event = Any::from_value::<i32>(&self.round).map_err(said)?;
         for Channel { name, supplier, got } in &self.channels {
             supplier.push(&event).map_err(|e| format!("{name}: {e:?}"))?;
+            step();
             let end = Instant::now() + PATIENCE;
             let left = || end.saturating_duration_since(Instant::now());
             // Of events that others push to the channel it is one.
             while got.recv_timeout(left()).map_err(|_| self.not_come(name))? != event {}
+            step();
         }
-        Ok(())
+        self.real_time.round(self.round)?;
+        step();
+        Ok(steps)
     }
 
     /// An event did not come: what the server says of its channel.
@@ -143,21 +219,37 @@ impl Honest {
     }
 
     /// Rounds one after the other for so long.
-    pub(super) fn serve_for(&mut self, length: Duration) -> Rounds {
-        let (end, mut times) = (Instant::now() + length, Vec::new());
-        let (mut failed, mut why) = (0, None);
+    pub(super) fn serve_for(&mut self, length: Duration) -> Result<Rounds, String> {
+        let (end, mut times, mut plain) = (Instant::now() + length, Vec::new(), Vec::new());
+        let (mut failed, mut why, mut waits) = (0, None, Vec::new());
+        let mut steps = vec![Vec::new(); STEPS.len()];
         while Instant::now() < end {
-            let began = Instant::now();
-            if let Err(sentence) = self.round() {
-                failed += 1;
-                why.get_or_insert(sentence);
+            let (began, waited_before) = (Instant::now(), waited());
+            match self.round() {
+                Ok(took) => steps.iter_mut().zip(took).for_each(|(all, one)| all.push(one)),
+                Err(sentence) => {
+                    failed += 1;
+                    why.get_or_insert(sentence);
+                }
             }
             times.push(began.elapsed());
+            waits.push(waited().saturating_sub(waited_before));
+            let began = Instant::now();
+            self.plain.exchange().map_err(said)?;
+            plain.push(began.elapsed());
             std::thread::park_timeout(Duration::from_millis(5));
         }
-        times.sort_unstable();
-        let at = |part: usize| times.get(times.len() * part / 100).copied().unwrap_or_default();
-        Rounds { count: times.len(), failed, why, p50: at(50), p99: at(99) }
+        Ok(Rounds {
+            count: times.len(),
+            failed,
+            why,
+            p50: part(&mut times, 50),
+            p99: part(&mut times, 99),
+            plain_p50: part(&mut plain, 50),
+            plain_p99: part(&mut plain, 99),
+            steps: steps.iter_mut().map(|all| part(all, 99)).collect(),
+            waited_p99: part(&mut waits, 99),
+        })
     }
 }
 

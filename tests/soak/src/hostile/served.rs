@@ -20,6 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// For so long nothing is refused any more before what was refused is counted.
 const QUIET: Duration = Duration::from_millis(1500);
 
+/// So many connections a peer may open in a second.
+pub(super) const CONNECTION_RATE: u32 = 200;
+
 /// See the module.
 pub(super) struct Served {
     pub(super) name: &'static str,
@@ -83,7 +86,7 @@ impl Served {
         line.args(command).args(["--listen", &address, "--metrics", &metrics]);
         // All lines of a peer: only those of one place are few.
         line.args(["--log-format", "json", "--grace", "2", "-ORBLogLinesPerPeer", "1000000"]);
-        line.args(["-ORBConnectionRatePerPeer", "200"]);
+        line.args(["-ORBConnectionRatePerPeer", &CONNECTION_RATE.to_string()]);
         line.args(more).env_remove("CORBIE_CONFIG_FILE").env_remove("CORBIE_LOG");
         let spawned =
             line.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
