@@ -157,6 +157,25 @@ impl<U: User> Connection<U> {
         self.link.peer()
     }
 
+    /// Whether both ends ask (bidirectional GIOP). Threads of its own or an event loop read it then
+    /// from the beginning: those that wait for replies do not, as requests come as well.
+    #[inline]
+    pub fn is_bidirectional(&self) -> bool {
+        self.roles.asks && self.roles.answers
+    }
+
+    /// Whether the peer was told where this end listens.
+    #[inline]
+    pub fn has_offered(&self) -> bool {
+        self.notes.has(Note::Offered)
+    }
+
+    /// The peer was told where this end listens, or has told it.
+    #[inline]
+    pub fn note_offered(&self) {
+        self.notes.set(Note::Offered);
+    }
+
     /// Whether requests can be sent, and are begun.
     #[inline]
     pub fn is_open(&self) -> bool {
@@ -187,7 +206,8 @@ impl<U: User> Connection<U> {
     /// `NO_RESOURCES` (`COMPLETED_NO`): there is no event loop, or no thread for it.
     #[inline]
     pub fn ensure_read(self: &Arc<Self>, context: &U::Context) -> Result<(), SystemException> {
-        if self.registration.get().is_some() { Ok(()) } else { self.register(context) }
+        let is_read = self.registration.get().is_some() || self.is_bidirectional();
+        if is_read { Ok(()) } else { self.register(context) }
     }
 
     #[cold]

@@ -15,6 +15,8 @@ pub enum ConnectionFault {
     Unreachable(io::Error),
     /// The policy `NO_RECONNECT` forbids to open one.
     MayNotOpen,
+    /// There is no connection that the client opened, and none may be opened to it.
+    NoWayBack,
     /// The event loop cannot watch connections of this transport.
     CannotBeWatched,
     /// Too many calls or octets wait already.
@@ -85,6 +87,7 @@ impl ConnectionFault {
             ConnectionFault::Unexpected(kind) => ConnectionFault::Unexpected(*kind),
             ConnectionFault::TimedOut(awaited) => ConnectionFault::TimedOut(*awaited),
             ConnectionFault::MayNotOpen => ConnectionFault::MayNotOpen,
+            ConnectionFault::NoWayBack => ConnectionFault::NoWayBack,
             ConnectionFault::CannotBeWatched => ConnectionFault::CannotBeWatched,
             ConnectionFault::Full => ConnectionFault::Full,
             ConnectionFault::ClosedInOrder => ConnectionFault::ClosedInOrder,
@@ -98,7 +101,7 @@ impl ConnectionFault {
         match self {
             C::NotSent(_) => Fault::NotSent,
             C::ClosedInOrder => Fault::ClosedInOrder,
-            C::Unreachable(_) | C::CannotBeWatched => Fault::Unreachable,
+            C::Unreachable(_) | C::CannotBeWatched | C::NoWayBack => Fault::Unreachable,
             C::Lost(_) | C::LostInQueue(_) | C::Protocol(_) | C::Unexpected(_) => Fault::Lost,
             C::TimedOut(_) | C::ShutDown => Fault::Stopped,
             C::MayNotOpen | C::Full | C::NotUnderstood(_) => Fault::Refused,

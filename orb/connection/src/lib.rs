@@ -25,7 +25,7 @@ pub use connection::{
 pub use exclusive::ExclusiveConnection;
 pub use fault::{Awaited, ConnectionFault, is_refusal, not_permitted};
 pub use octets::Octets;
-pub use pools::{Lease, NotInLine, Opening, Opens, Pool, PooledConnection, Pools};
+pub use pools::{Lease, NotInLine, Opening, Opens, Place, Pool, PooledConnection, Pools};
 pub use receive::{Arrivals, ReceiveFailure, Received, WhatComes, WhatIsHere, receive};
 pub use sender::{
     Limits, Look, Position, Put, Release, SendFault, Sender, Taking, Terms, Then, When, writing,

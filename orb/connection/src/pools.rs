@@ -4,6 +4,7 @@
 //! `client_connections_max`, or some were idle longer than `client_idle_timeout`, the ORB's
 //! housekeeping closes the old ones.
 
+mod back;
 mod connector;
 mod line;
 mod line_clock;
@@ -12,6 +13,7 @@ mod pool;
 mod shared;
 mod waiting;
 
+use back::Backs;
 use connector::Connector;
 use corbie_cdr::CodeSets;
 use corbie_giop::Protocol;
@@ -22,6 +24,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+pub use back::Place;
 pub use opens::Opens;
 pub use pool::{Lease, Opening, Pool, PooledConnection};
 pub use waiting::NotInLine;
@@ -41,13 +44,18 @@ type Key = (Endpoint, Protocol, CodeSets);
 
 struct Table<U: Opens> {
     by_endpoint: HashMap<Key, Arc<Pool<U>>>,
+    /// Connections that clients opened, by the places to which they lead back.
+    backs: Backs<U>,
+    /// Connections that are opened from now on are offered to their servers.
+    offers: bool,
     /// The ORB was shut down: pools are closed from the beginning.
     closed: bool,
 }
 
 impl<U: Opens> Default for Pools<U> {
     fn default() -> Self {
-        let table = Table { by_endpoint: HashMap::new(), closed: false };
+        let (by_endpoint, backs) = (HashMap::new(), Backs::new());
+        let table = Table { by_endpoint, backs, offers: false, closed: false };
         let (connector, line_clock) = (Arc::default(), Arc::default());
         Pools { pools: Ranked::new(table), connector, line_clock }
     }
@@ -67,9 +75,18 @@ impl<U: Opens> Pools<U> {
             pool.close();
             return Arc::new(pool);
         }
-        let entry = pools.by_endpoint.entry((endpoint, protocol, code_sets));
+        let Table { by_endpoint, backs, offers, .. } = &mut *pools;
+        let entry = by_endpoint.entry((endpoint, protocol, code_sets));
         let new = |(endpoint, protocol, code_sets): &Key| {
-            Arc::new(Pool::new(endpoint.clone(), *protocol, *code_sets))
+            let pool = Pool::new(endpoint.clone(), *protocol, *code_sets);
+            if *offers {
+                pool.offer();
+            }
+            let back = Place::of(endpoint).filter(|_| *protocol == Protocol::Giop);
+            if let Some(back) = back.and_then(|place| backs.get(&place)?.upgrade()) {
+                pool.set_back(&back);
+            }
+            Arc::new(pool)
         };
         Arc::clone(entry.or_insert_with_key(new))
     }
@@ -77,7 +94,9 @@ impl<U: Opens> Pools<U> {
     /// Closes connections idle for longer than `idle_timeout`, and beyond `most` the oldest idle
     /// ones; forgets pools that are no longer in use.
     pub fn purge(&self, idle_timeout: Option<Duration>, most: u32) {
-        let pools = &mut self.lock().by_endpoint;
+        let table = &mut self.lock();
+        table.backs.retain(|_, back| back.upgrade().is_some_and(|back| back.is_open()));
+        let pools = &mut table.by_endpoint;
         if let Some(cutoff) = Instant::now().checked_sub(SHORT) {
             pools.values().for_each(|pool| pool.rest(cutoff));
         }
@@ -134,6 +153,7 @@ impl<U: Opens> Pools<U> {
         let mut pools = self.lock();
         pools.closed = true;
         let by_endpoint = std::mem::take(&mut pools.by_endpoint);
+        pools.backs.clear();
         drop(pools);
         for pool in by_endpoint.values() {
             pool.close();

@@ -68,10 +68,10 @@ pub use corbie_poa::{
 #[cfg(feature = "servant-managers")]
 pub use corbie_poa::{Cookie, ServantActivator, ServantLocator, ServantManager, ServantRefusal};
 pub use corbie_settings::{
-    AddressFamily, CollocationScope, CollocationStrategy, EndpointOptions, EventLoop,
-    InitialReference, ListenAt, ListenEndpoint, ListenHost, ListenMessages, PartialSettings,
-    PoaLock, ProtocolPreference, PublishedAddress, ReplyWait, ServerConcurrency, Setting, Settings,
-    TlsClients, TlsProtection, TransportMultiplexing, WaitStrategy, WhenFull,
+    AddressFamily, Bidirectional, CollocationScope, CollocationStrategy, EndpointOptions,
+    EventLoop, InitialReference, ListenAt, ListenEndpoint, ListenHost, ListenMessages,
+    PartialSettings, PoaLock, ProtocolPreference, PublishedAddress, ReplyWait, ServerConcurrency,
+    Setting, Settings, TlsClients, TlsProtection, TransportMultiplexing, WaitStrategy, WhenFull,
 };
 pub use corbie_types as types;
 pub use corbie_types::{

@@ -14,6 +14,7 @@ use crate::handles::{Giver, Part};
 use crate::profile::{Profile, is_tls};
 use crate::{Object, Orb};
 use corbie_access::{EgressRules, Reach};
+use corbie_connection::Place;
 use corbie_threads::lock::{Ranked, RankedRw, rank};
 use corbie_transport::{
     AddressFilter, Endpoint, PeerAddress, PeerIdentity, PeerProcess, PluggedEndpoint, own_user,
@@ -54,6 +55,11 @@ impl Egress {
         Some(Arc::new(rules.for_peer(giver, own_user())))
     }
 
+    /// Whether a rule names this address for references of `peer`, and none refuses it.
+    pub(crate) fn names(&self, peer: &PeerIdentity, address: IpAddr) -> bool {
+        self.reach(peer).is_some_and(|reach| reach.names_address(address))
+    }
+
     /// The filter of names for `reach`: the same for equal ones.
     fn filter(&self, reach: &Arc<Reach>) -> AddressFilter {
         let mut filters = self.filters.lock();
@@ -71,7 +77,8 @@ impl Egress {
 }
 
 /// Takes out of the profiles of a reference of `type_id` what is not connected to on behalf of its
-/// `giver`.
+/// `giver`. What may not be connected to, and where the giver itself is called over a connection
+/// that it opened, stays in and is returned.
 ///
 /// # Errors
 /// `NO_PERMISSION` (`COMPLETED_NO`) when the reference has addresses, and none is left.
@@ -80,15 +87,20 @@ pub(crate) fn restrict<'p>(
     giver: Option<&Giver>,
     type_id: &str,
     profiles: impl Iterator<Item = &'p mut Profile>,
-) -> Result<(), SystemException> {
-    let Some(giver) = giver else { return Ok(()) };
+) -> Result<Vec<Endpoint>, SystemException> {
+    let mut only_back = Vec::new();
+    let Some(giver) = giver else { return Ok(only_back) };
     let egress: &Egress = orb.extensions().egress.get();
-    let Some(reach) = egress.reach(giver) else { return Ok(()) };
+    let Some(reach) = egress.reach(giver) else { return Ok(only_back) };
     let (mut refused, mut is_any_left) = (None, false);
     for profile in profiles {
         for endpoint in std::mem::take(&mut profile.endpoints) {
             match permitted(egress, &reach, endpoint) {
                 Ok(endpoint) => profile.endpoints.push(endpoint),
+                Err(endpoint) if is_called_back(orb, giver, &endpoint) => {
+                    profile.endpoints.push(endpoint.clone());
+                    only_back.push(endpoint);
+                }
                 Err(endpoint) => refused = Some(endpoint),
             }
         }
@@ -98,10 +110,16 @@ pub(crate) fn restrict<'p>(
         Some(endpoint) if !is_any_left => Err(not_permitted(giver, type_id, &endpoint)),
         Some(endpoint) => {
             tracing::debug!(%giver, %endpoint, "an address of a handed reference is passed over");
-            Ok(())
+            Ok(only_back)
         }
-        None => Ok(()),
+        None => Ok(only_back),
     }
+}
+
+/// Whether calls to `endpoint` go over a connection that `giver` opened.
+fn is_called_back(orb: &Orb, giver: &Giver, endpoint: &Endpoint) -> bool {
+    let back = Place::of(endpoint).and_then(|place| orb.connections().back(&place));
+    back.is_some_and(|back| back.peer().origin() == giver.address.origin())
 }
 
 /// The endpoint as it may be connected to; the error is one that may not be.

@@ -9,6 +9,7 @@ mod access;
 mod adapter;
 mod admission;
 mod attention;
+pub(crate) mod bidirectional;
 mod connection;
 mod current;
 pub(crate) mod dispatch;
@@ -90,6 +91,7 @@ pub(crate) struct Server {
     held_queues: held::Queues,
     pub(crate) main_thread: held::MainThread,
     pub(crate) interceptors: interceptor::Interceptors,
+    pub(crate) offers: bidirectional::Offers,
 }
 
 impl Part for Server {}

@@ -21,7 +21,7 @@ use corbie_core::server::{
     ActiveObject, Adapter, LocalRefusal, Location, Reach, Servant, ServerRequest,
 };
 use corbie_core::{Object, Orb};
-use corbie_settings::TlsProtection;
+use corbie_settings::{Bidirectional, TlsProtection};
 use corbie_types::{SystemException, minor};
 use corbie_upcall::Activation;
 use std::any::Any;
@@ -90,6 +90,13 @@ impl Adapter for RootPoa {
         // An adapter activator may be about to make the POA, with this policy.
         let may_be_made = !is_known && ObjectKey::parse(object_key).is_some();
         is_policy || may_be_made || servant.is_some_and(|servant| servant._keeps_order())
+    }
+
+    fn takes_call_backs(&self, object_key: &[u8]) -> bool {
+        let takes = self.find(object_key, |poa, _| {
+            (poa.policies.bidirectional == Bidirectional::Both).then_some(())
+        });
+        takes.is_some()
     }
 
     fn active_object(&self, object_key: &[u8]) -> Option<Reach> {

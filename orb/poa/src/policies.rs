@@ -5,7 +5,7 @@
 //! [`PoaPolicies`] are made of it, and the rules say what goes together (§15.3.9.2).
 
 use crate::error::PoaError;
-use corbie_settings::{CollocationStrategy, PoaLock, TlsProtection};
+use corbie_settings::{Bidirectional, CollocationStrategy, PoaLock, TlsProtection};
 use std::mem::discriminant;
 
 /// Which threads may be inside servants of one POA at the same time.
@@ -222,6 +222,8 @@ policies! {
     /// Whether requests from other machines come over TLS: what references say, and what is
     /// served. `Preferred`: as the ORB's endpoints have it.
     tls_protection: TlsProtection(TlsProtection) "Whether requests come over TLS.",
+    /// Whether requests may come over connections that this ORB opened.
+    bidirectional: Bidirectional(Bidirectional) "`BidirectionalPolicy`.",
 }
 
 impl PoaPolicy {

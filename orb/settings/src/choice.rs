@@ -195,6 +195,24 @@ choice! {
 }
 
 #[allow(clippy::derivable_impls, reason = "the macro makes the enum")]
+impl Default for Bidirectional {
+    fn default() -> Self {
+        Bidirectional::Normal
+    }
+}
+
+choice! {
+    /// `BidirectionalPolicy`: whether servers send requests over connections that clients opened to
+    /// them. A setting of the ORB, and a policy of POAs (CORBA 3.3 P2 §9.8.2).
+    Bidirectional, "`normal` or `both`" {
+        /// Requests go one way over each connection: from the end that opened it.
+        Normal = "normal",
+        /// Requests may go both ways.
+        Both = "both",
+    }
+}
+
+#[allow(clippy::derivable_impls, reason = "the macro makes the enum")]
 impl Default for TlsProtection {
     fn default() -> Self {
         TlsProtection::Preferred

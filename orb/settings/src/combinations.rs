@@ -8,7 +8,9 @@ use corbie_types::ior::GIOPLITE;
 
 use corbie_types::{SystemException, minor};
 
-use crate::choice::{ReplyWait, ServerConcurrency, TlsClients, TlsProtection, WaitStrategy};
+use crate::choice::{
+    Bidirectional, ReplyWait, ServerConcurrency, TlsClients, TlsProtection, WaitStrategy,
+};
 use crate::endpoint::check_object_url;
 use crate::listen::{ListenAt, ListenEndpoint, ListenMessages};
 use crate::settings::{Setting, Settings};
@@ -205,8 +207,13 @@ fn code_sets(s: &Settings) -> Result<(), SystemException> {
 }
 
 fn addresses(s: &Settings) -> Result<(), SystemException> {
-    if s.listen_endpoints.is_empty() {
-        let text = format!("{} is empty", named("listen_endpoints"));
+    if s.listen_endpoints.is_empty() && s.bidirectional == Bidirectional::Normal {
+        let text = format!(
+            "{} is empty, but {}: no server reaches an object of this process; let it be `both`, \
+             or listen",
+            named("listen_endpoints"),
+            value(s, "bidirectional")
+        );
         return Err(minor::BAD_PARAM_ARGUMENT.no(text));
     }
     for (i, endpoint) in s.listen_endpoints.iter().enumerate() {

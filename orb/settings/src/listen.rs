@@ -286,10 +286,16 @@ impl SettingValue for Vec<ListenEndpoint> {
     const LIST: bool = true;
 
     fn parse(text: &str) -> Result<Self, String> {
+        if text.trim().eq_ignore_ascii_case("none") {
+            return Ok(Vec::new());
+        }
         items(text, ListenEndpoint::parse_one)
     }
 
     fn show(&self) -> String {
+        if self.is_empty() {
+            return "none".to_owned();
+        }
         self.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
     }
 

@@ -12,9 +12,9 @@ use std::time::Duration;
 use corbie_cdr::{CodeSet, Limits, Version};
 
 use crate::choice::{
-    AddressFamily, CollocationScope, CollocationStrategy, EventLoop, PoaLock, ReplyWait,
-    ServerConcurrency, SyncScope, TlsClients, TlsProtection, TransportMultiplexing, WaitStrategy,
-    WhenFull,
+    AddressFamily, Bidirectional, CollocationScope, CollocationStrategy, EventLoop, PoaLock,
+    ReplyWait, ServerConcurrency, SyncScope, TlsClients, TlsProtection, TransportMultiplexing,
+    WaitStrategy, WhenFull,
 };
 use crate::endpoint::{InitialReference, PublishedAddress};
 use crate::listen::ListenEndpoint;
@@ -71,7 +71,8 @@ settings! {
     /// memory; other schemes are those of transports that the application registers. Messages are
     /// GIOP unless another protocol stands before the transport: `giopl+uiop://` is GIOPlite,
     /// `giopl://host:port` over TCP. References carry a profile for each pair.
-    /// Nothing is opened before the first reference is made or the first POA is activated.
+    /// Nothing is opened before the first reference is made or the first POA is activated. `none`,
+    /// with `bidirectional = both`: a client that is called back over its own connections only.
     listen_endpoints: Vec<ListenEndpoint> = vec![ListenEndpoint::any()], "-ORBListenEndpoints";
 
     /// The file with this process's certificate and those that lead from it to an authority, in
@@ -109,6 +110,11 @@ settings! {
     /// Without it the certificate has to name the host of the reference, or its address where the
     /// reference has one. With it, any server that has a certificate can pass for any other.
     tls_any_host: bool = false, "-ORBTlsAnyHost";
+
+    /// `BidirectionalPolicy` of the ORB. `both`: a client offers its connections to servers for
+    /// requests to objects of its POAs with this policy, and a server takes such offers, so that it
+    /// reaches objects behind a firewall or a router. Of GIOP 1.2, over TCP and TLS.
+    bidirectional: Bidirectional = Bidirectional::Normal, "-ORBBidirectional";
 
     /// The address written into references instead of the one listened on, for servers behind
     /// address translation or a container: `host` or `host:port`, several with commas (the first

@@ -35,9 +35,10 @@ pub use connection::{Begun, Incoming, Life, NotBegun, Replied, ReplyTable, Stage
 pub use error::{Answer, GiopError, GiopErrorKind};
 pub use message::{
     AddressingDisposition, CancelRequestHeader, CodeSetContext, Cut, FragmentHeader, Frame, Head,
-    LocateReplyHeader, LocateRequestHeader, LocateStatus, Message, MessageHeader, MessageKind,
-    MessageProtocol, OwnedMessage, Plugged, ReplyHeader, ReplyStatus, RequestHeader, ResponseFlags,
-    ServiceContext, ServiceContexts, Tagged, TaggedIter, TaggedList, Target, service_context_id,
+    ListenPoint, ListenPoints, LocateReplyHeader, LocateRequestHeader, LocateStatus, Message,
+    MessageHeader, MessageKind, MessageProtocol, OwnedMessage, Plugged, ReplyHeader, ReplyStatus,
+    RequestHeader, ResponseFlags, ServiceContext, ServiceContexts, Tagged, TaggedIter, TaggedList,
+    Target, service_context_id,
 };
 pub use protocol::Protocol;
 pub use reader::{MessageReader, ReaderLimits};

@@ -8,6 +8,7 @@
 mod cancel_request;
 mod fragment;
 mod header;
+mod listen_points;
 mod locate_reply;
 mod locate_request;
 mod plugged;
@@ -30,6 +31,7 @@ pub use cancel_request::CancelRequestHeader;
 pub use fragment::FragmentHeader;
 pub(crate) use header::LITE_REQUEST_ID;
 pub use header::{MessageHeader, MessageKind};
+pub use listen_points::{ListenPoint, ListenPoints};
 pub use locate_reply::{LocateReplyHeader, LocateStatus};
 pub use locate_request::LocateRequestHeader;
 pub use plugged::{Cut, Frame, Head, MessageProtocol, Plugged};

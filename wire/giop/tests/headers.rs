@@ -6,10 +6,10 @@ mod samples;
 
 use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Version};
 use corbie_giop::{
-    AddressingDisposition, CodeSetContext, GiopErrorKind, LocateReplyHeader, LocateRequestHeader,
-    LocateStatus, Message, MessageHeader, MessageKind, ReplyHeader, ReplyStatus, RequestHeader,
-    ResponseFlags, Roles, ServiceContext, ServiceContexts, Target, finish_message,
-    write_locate_reply, write_locate_request, write_reply, write_request,
+    AddressingDisposition, CodeSetContext, GiopErrorKind, ListenPoint, ListenPoints,
+    LocateReplyHeader, LocateRequestHeader, LocateStatus, Message, MessageHeader, MessageKind,
+    ReplyHeader, ReplyStatus, RequestHeader, ResponseFlags, Roles, ServiceContext, ServiceContexts,
+    Target, finish_message, write_locate_reply, write_locate_request, write_reply, write_request,
 };
 use proptest::prelude::*;
 use samples::*;
@@ -257,5 +257,52 @@ fn every_sample_is_read_back_as_what_it_is() {
                 assert!(message.request_id().unwrap().is_some());
             }
         }
+    }
+}
+
+/// Octets by hand: CORBA 3.3 P2 §9.8.1, the encapsulation of a BiDirIIOPServiceContext.
+#[test]
+fn listen_points_have_the_octets_of_the_specification() {
+    let points = [
+        ListenPoint { host: "h".to_owned(), port: 0x1234 },
+        ListenPoint { host: "10.1".to_owned(), port: 683 },
+    ];
+    let context = ListenPoints::new(&points, ByteOrder::BigEndian).unwrap();
+    let expected = [
+        &[0, 0, 0, 0, 0, 0, 0, 2][..],
+        &[0, 0, 0, 2, b'h', 0, 0x12, 0x34],
+        &[0, 0, 0, 5, b'1', b'0', b'.', b'1', 0, 0, 0x02, 0xab],
+    ]
+    .concat();
+    assert_eq!(context.as_context(), ServiceContext { tag: 5, data: &expected });
+    assert_eq!(ListenPoints::decode(&expected, 1).unwrap(), (points[..1].to_vec(), 2));
+    for shorter in 0..expected.len() {
+        let malformed = ListenPoints::decode(&expected[..shorter], 9).unwrap_err();
+        assert_eq!(malformed.kind(), GiopErrorKind::Malformed, "{shorter} octets");
+    }
+}
+
+proptest! {
+    #[test]
+    fn listen_points_come_back(
+        all in proptest::collection::vec(("[a-z0-9.:]{0,20}", any::<u16>()), 0..9),
+        little: bool,
+        most in 0..12_usize,
+    ) {
+        let points: Vec<_> =
+            all.into_iter().map(|(host, port)| ListenPoint { host, port }).collect();
+        let order = if little { ByteOrder::LittleEndian } else { ByteOrder::BigEndian };
+        let context = ListenPoints::new(&points, order).unwrap();
+        let contexts = [context.as_context()];
+        let (found, named) = ServiceContexts::new(&contexts).listen_points(most).unwrap().unwrap();
+        prop_assert_eq!(named, points.len());
+        prop_assert_eq!(&found[..], &points[..most.min(points.len())]);
+    }
+
+    #[test]
+    fn octets_that_are_no_listen_points_are_refused_or_read(
+        octets in proptest::collection::vec(any::<u8>(), 0..64),
+    ) {
+        let _ = ListenPoints::decode(&octets, 64);
     }
 }

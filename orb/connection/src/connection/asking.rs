@@ -94,7 +94,7 @@ impl<U: User> Connection<U> {
         request: &WrittenRequest,
         clock: &Clock,
     ) -> Result<(), (U::Call, ConnectionFault)> {
-        let patience = patience(request.wish, context.is_driven_by_application());
+        let patience = self.asking_patience(context, request.wish);
         let must_not_wait = patience == Patience::Queue;
         self.activity.note_version(request.version);
         let mut is_watched = false;
@@ -135,6 +135,10 @@ impl<U: User> Connection<U> {
             reactor.expect_deadline(deadline);
         }
         let when = self.when(begun.others, follows, request.when);
+        // Of a connection that answers, too: its reply is read, whatever is due.
+        if self.roles.answers {
+            self.read_on();
+        }
         self.put(context, encoder, request, &begun, (when, patience), clock)
     }
 
@@ -160,6 +164,16 @@ impl<U: User> Connection<U> {
         }
         self.after_put(context, patience, clock);
         Ok(())
+    }
+
+    /// What a thread that asks does about a peer that takes nothing. Where the peer asks as well it
+    /// never waits: the peer may be waiting for an answer, and the thread that gives it for this.
+    #[inline]
+    fn asking_patience(&self, context: &U::Context, wish: Wish) -> Patience {
+        match self.roles.answers {
+            true => Patience::Queue,
+            false => patience(wish, context.is_driven_by_application()),
+        }
     }
 
     /// A thread that waits for the server to take a request waits as long as the call may take.
@@ -310,7 +324,7 @@ impl<U: User> Connection<U> {
             When::Now if request.is_deferred && follows => When::Later,
             when => when,
         };
-        let patience = patience(request.wish, context.is_driven_by_application());
+        let patience = self.asking_patience(context, request.wish);
         self.bound_sending(context, patience, clock);
         let until = clock.deadline();
         let fragment_octets = request.fragment_octets;

@@ -31,6 +31,8 @@ pub(super) enum Note {
     Read = 1 << 8,
     /// The user was told that the peer has to take something in time.
     Timed = 1 << 9,
+    /// Where the end listens that opened it, the other end has been told.
+    Offered = 1 << 10,
 }
 
 impl Notes {

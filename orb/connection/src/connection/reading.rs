@@ -476,7 +476,8 @@ impl<U: User> Source<U::Context> for Connection<U> {
     fn wait_here(self: Arc<Self>, context: &U::Context, timeout: Duration, until: Instant) -> bool {
         // A request whose time is over is ended by the event loop, which looks at the clock.
         // Without a request nothing comes here that is worth waiting for.
-        self.replies.all_wait_until(until)
+        !self.roles.answers
+            && self.replies.all_wait_until(until)
             && self.is_open()
             && self.read_within(context, Some(timeout), Some(until), || self.replies.len() > 0)
     }

@@ -4,7 +4,9 @@
 use super::{Pool, Pools};
 use crate::connection::{Connection, User};
 use corbie_cdr::CodeSets;
-use corbie_transport::{Endpoint, WaitStrategy};
+use corbie_giop::Roles;
+use corbie_transport::{Endpoint, Link, WaitStrategy};
+use std::io;
 use std::sync::Arc;
 
 /// A user that opens connections.
@@ -21,8 +23,21 @@ pub trait Opens: User {
     /// A connection was opened: from now on the context purges those that are idle too long.
     fn note_opened(context: &Self::Context);
 
-    /// What is kept with a connection that was opened to `endpoint`.
-    fn opened(endpoint: &Endpoint, code_sets: CodeSets) -> Self::State;
+    /// What is kept with a connection that was opened over `link`, for these `roles`: where to, and
+    /// with which code sets.
+    fn opened(
+        context: &Self::Context,
+        to: (&Endpoint, CodeSets),
+        link: &Link,
+        roles: Roles,
+    ) -> Self::State;
+
+    /// The connection, which was opened here, is offered to its server: it is read from now on,
+    /// whatever comes.
+    ///
+    /// # Errors
+    /// What the system says when there is no thread or event loop for it.
+    fn serve(context: &Self::Context, connection: &Arc<Connection<Self>>) -> io::Result<()>;
 
     /// A call that stood in a line of `pool` goes over the `connection` that was opened for it.
     fn send_over(call: Self::Call, pool: &Pool<Self>, connection: &Arc<Connection<Self>>);

@@ -42,6 +42,9 @@ pub enum Opening {
     WithoutLoss(u32),
     /// It may not.
     Forbidden,
+    /// It may not, for whatever policy: the place is reached over a connection that was opened from
+    /// there, or not at all.
+    OnlyBack,
 }
 
 impl Opening {
@@ -50,6 +53,7 @@ impl Opening {
         match self {
             Opening::Free => Ok(()),
             Opening::WithoutLoss(losses) if losses == pool.losses() => Ok(()),
+            Opening::OnlyBack => Err(ConnectionFault::NoWayBack),
             _ => Err(ConnectionFault::MayNotOpen),
         }
     }
@@ -115,6 +119,14 @@ impl<U: Opens> Pool<U> {
     #[inline]
     pub fn has_shared_requests(&self) -> bool {
         self.shared.uses.load(Ordering::Relaxed) != 0 && self.is_shared_in_use()
+    }
+
+    /// Whether a synchronous call has to go over a connection that it shares: because of such
+    /// requests, or as the other end sends requests over it, too. In the usual case one look.
+    #[inline]
+    pub fn has_to_share(&self) -> bool {
+        self.shared.uses.load(Ordering::Relaxed) != 0
+            && (self.is_bidirectional() || self.is_shared_in_use())
     }
 
     /// A connection for one call: an idle one, else a new one, else one that still owes a reply,

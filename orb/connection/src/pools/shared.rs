@@ -10,8 +10,8 @@ use crate::{Awaited, Clock, ConnectionFault, Limits, ReceiveFailure};
 use corbie_giop::Roles;
 use corbie_threads::lock::{Guard, Ranked, Signal, rank};
 use corbie_transport::{Link, Waiter};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 /// So many connections to one endpoint are opened at once for calls that want their own.
@@ -41,6 +41,10 @@ pub(super) struct Open<U: Opens> {
     pub(super) own_line: Line<U::Call>,
     /// Connections that are being opened for them: one for each call, up to [`OPENING_MAX`].
     pub(super) own_opening: usize,
+    /// One that a client opened, and that leads back to this place.
+    pub(super) back: Option<Weak<Connection<U>>>,
+    /// The common one is offered to the server for requests the other way.
+    pub(super) is_offered: bool,
 }
 
 /// What calls share, locked.
@@ -50,7 +54,9 @@ impl<U: Opens> Default for Sharing<U> {
     fn default() -> Self {
         let (common, own, is_opening) = (None, Vec::new(), false);
         let (line, own_line) = (Line::default(), Line::default());
-        let open = Open { common, own, is_opening, line, own_line, own_opening: 0 };
+        let (back, is_offered) = (None, false);
+        let open =
+            Open { common, own, is_opening, line, own_line, own_opening: 0, back, is_offered };
         let (opened, uses) = (Signal::new(), AtomicU64::new(0));
         Sharing { connections: Ranked::new(open), opened, uses }
     }
@@ -63,15 +69,35 @@ impl<U: Opens> Open<U> {
 
     /// One that can take a request now.
     pub(super) fn find(&self, lease: Lease) -> Option<Arc<Connection<U>>> {
+        if self.back.is_some()
+            && let Some(back) = self.open_back()
+        {
+            return Some(back);
+        }
+        let is_usable = |connection: &&Arc<Connection<U>>| {
+            connection.is_open() && (!self.is_offered || connection.is_bidirectional())
+        };
         let found = match lease {
             // While its line is being sent, nothing goes past that.
             Lease::Shared if self.is_opening => None,
-            Lease::Shared => self.common.as_ref().filter(|connection| connection.is_open()),
+            Lease::Shared => self.common.as_ref().filter(is_usable),
             Lease::Exclusive | Lease::Reserved => {
                 self.own.iter().find(|connection| connection.reserve())
             }
         };
         found.cloned()
+    }
+
+    /// The connection that leads back to this place, if it is open.
+    pub(super) fn open_back(&self) -> Option<Arc<Connection<U>>> {
+        self.back.as_ref()?.upgrade().filter(|back| back.is_open())
+    }
+
+    /// The common connection is this from now on. One that was opened before connections were
+    /// offered ends when it is not used.
+    pub(super) fn set_common(&mut self, connection: &Arc<Connection<U>>) {
+        let before = self.common.replace(Arc::clone(connection));
+        self.own.extend(before.filter(|before| before.is_open()));
     }
 
     /// Whether another connection is to be opened for the line of calls that want their own, which
@@ -141,7 +167,8 @@ impl<U: Opens> Pool<U> {
         clock: &Clock,
         lease: Lease,
     ) -> Result<Arc<Connection<U>>, ConnectionFault> {
-        let opened = self.connect_link(context, clock).and_then(|link| self.share(context, link));
+        let opened = self.connect_link(context, clock);
+        let opened = opened.and_then(|link| self.share(context, lease, link));
         match (lease, opened) {
             (Lease::Shared, Ok(connection)) => {
                 self.send_line(context, &connection);
@@ -164,6 +191,7 @@ impl<U: Opens> Pool<U> {
     pub(super) fn share(
         &self,
         context: &U::Context,
+        lease: Lease,
         link: Link,
     ) -> Result<Arc<Connection<U>>, ConnectionFault> {
         if !link.can_be_watched() {
@@ -182,9 +210,15 @@ impl<U: Opens> Pool<U> {
             },
             pending_requests_max: settings.pending_requests_max as usize,
         };
-        let state = U::opened(&self.endpoint, self.code_sets);
-        let (roles, waiter) = ((Roles::CLIENT, self.protocol), Waiter::new(U::wait(context)));
-        Ok(Connection::new(context, roles, link, waiter, &bounds, state))
+        let is_offered = lease == Lease::Shared && self.lock_shared().is_offered;
+        let roles = if is_offered { Roles::both(true) } else { Roles::CLIENT };
+        let state = U::opened(context, (&self.endpoint, self.code_sets), &link, roles);
+        let (speaks, waiter) = ((roles, self.protocol), Waiter::new(U::wait(context)));
+        let connection = Connection::new(context, speaks, link, waiter, &bounds, state);
+        if is_offered {
+            U::serve(context, &connection).map_err(ConnectionFault::Unreachable)?;
+        }
+        Ok(connection)
     }
 
     /// Another thread opens the common connection: waits for that, as long as the call may take.
@@ -208,7 +242,13 @@ impl<U: Opens> Pool<U> {
         let uses = self.shared.uses.load(Ordering::SeqCst);
         let shared = self.lock_shared();
         let (common, is_opening) = (shared.common.clone(), shared.is_opening);
+        let (back, is_offered) = (shared.open_back(), shared.is_offered);
         drop(shared);
+        if back.is_some() || is_offered {
+            // It stays so, and the number of uses above zero.
+            let mut used = back.iter().chain(&common);
+            return is_opening || used.any(|connection| connection.is_in_use());
+        }
         if is_opening || common.is_some_and(|connection| connection.is_in_use()) {
             return true;
         }
@@ -225,7 +265,10 @@ impl<U: Opens> Pool<U> {
 
     pub(super) fn purge_shared(&self, cutoff: Instant) -> u32 {
         let mut shared = self.lock_shared();
-        let is_old = |c: &Arc<Connection<U>>| c.idle_since().is_some_and(|since| since < cutoff);
+        // The other end of one that is offered has no other way here.
+        let is_old = |c: &Arc<Connection<U>>| {
+            !c.is_bidirectional() && c.idle_since().is_some_and(|since| since < cutoff)
+        };
         let closed = shared.connections().filter(|c| is_old(c) && c.close_if_idle()).count();
         shared.forget_closed();
         u32::try_from(closed).unwrap_or(0)
@@ -233,7 +276,9 @@ impl<U: Opens> Pool<U> {
 
     /// Since when the one is idle that waits longest.
     pub(super) fn shared_idle_since(&self) -> Option<Instant> {
-        self.lock_shared().connections().filter_map(|c| c.idle_since()).min()
+        let shared = self.lock_shared();
+        let ours_alone = shared.connections().filter(|c| !c.is_bidirectional());
+        ours_alone.filter_map(|c| c.idle_since()).min()
     }
 
     /// How many are open, or are being opened.
@@ -247,17 +292,20 @@ impl<U: Opens> Pool<U> {
     pub(super) fn expire(&self, context: &U::Context, now: Instant) {
         // One that is missed, as the list changes, has its turn the next time.
         for index in 0.. {
-            let Some(connection) = self.shared_connection(index) else { return };
+            let Some(connection) = self.shared_connection(index) else { break };
             connection.expire(now);
             if connection.is_stuck(context, now) {
                 connection.broke(&ReceiveFailure::TooSlow);
             }
         }
+        if let Some(back) = self.back() {
+            back.expire(now);
+        }
     }
 
     /// Sends what was kept back.
     pub(super) fn flush(&self) {
-        for connection in self.shared_connections() {
+        for connection in self.shared_connections().into_iter().chain(self.back()) {
             connection.flush_all();
         }
     }

@@ -94,7 +94,7 @@ impl<U: Opens> Pool<U> {
         let opened = link.map_err(ConnectionFault::Unreachable).and_then(|link| {
             tracing::debug!(endpoint = %self.endpoint, "connection opened for calls that wait");
             U::note_opened(context);
-            self.share(context, link)
+            self.share(context, lease, link)
         });
         match (lease, opened) {
             (Lease::Shared, Ok(connection)) => self.send_line(context, &connection),
@@ -123,7 +123,7 @@ impl<U: Opens> Pool<U> {
     ) {
         let mut shared = self.lock_shared();
         // From here on the thread that closes the pool finds it.
-        shared.common = Some(Arc::clone(connection));
+        shared.set_common(connection);
         if self.lock().closed {
             drop(shared);
             connection.shut_down();

@@ -10,7 +10,7 @@
 use crate::client::attempts::{self, Answer, after_fault};
 use crate::client::deliver::ReplySink;
 use crate::client::invocation::Invocation;
-use crate::client::write::{self, Arguments};
+use crate::client::write::{self, Arguments, News};
 use crate::client::{BindingRef, CallFault, Reply, ReplySlot, Target, bind};
 use crate::connection::{Connection, ConnectionPool};
 use crate::policy::{CallPolicies, Effective, SyncScope, has_thread_overrides};
@@ -26,7 +26,9 @@ use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, 
 use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Instant;
+use told::Told;
 
+mod told;
 mod watched;
 
 /// Arguments larger than this are not kept: such a call is not sent a second time.
@@ -60,6 +62,8 @@ pub(crate) struct Kept {
     position: usize,
     /// Whether the message told the server the code sets, which moves the arguments.
     announces: bool,
+    /// What text among them is in; `None`: they are the caller's still.
+    code_sets: Option<CodeSets>,
     /// `None`: they were too many octets.
     pub(crate) octets: Option<Vec<u8>>,
 }
@@ -238,11 +242,11 @@ impl<'a> Invocation<'_, 'a> {
                 target.pool.shared(orb, clock, Lease::Shared, opening)?
             }
         };
-        self.put_over(&connection, (target, ior), clock, Wish::Wait, false)
+        self.put_over(&connection, (target, ior), clock, Wish::Wait, &Kept::default())
     }
 
-    /// Writes the oneway and gives it to `connection`. `again`: it names the code sets, as it did
-    /// when its arguments were kept, which fit at their place only.
+    /// Writes the oneway and gives it to `connection`. `kept`: of its arguments, which fit at their
+    /// place only; then it names the code sets, as it did there.
     ///
     /// # Errors
     /// As [`Invocation::put`].
@@ -252,15 +256,14 @@ impl<'a> Invocation<'_, 'a> {
         (target, ior): (&Target, &Ior),
         clock: &Clock,
         wish: Wish,
-        again: bool,
+        kept: &Kept,
     ) -> Result<(), CallFault> {
         let (orb, policies) = (self.object.orb(), self.policies);
         // A thread has to notice when the server closes it.
         connection.ensure_read(orb)?;
         let mut encoder = Encoder::pooled(ByteOrder::NATIVE);
-        let announces = announces(target, connection, again);
-        let written =
-            self.write(target, ior, connection.state().code_sets.get(), announces, &mut encoder)?;
+        let (code_sets, told) = self.tells(connection, target, kept)?;
+        let written = self.write(target, ior, code_sets, &told, &mut encoder)?;
         let may_be_held = policies.sync_scope == SyncScope::None;
         let held = policies.buffering.filter(|_| may_be_held);
         let request = WrittenRequest {
@@ -273,9 +276,7 @@ impl<'a> Invocation<'_, 'a> {
             is_deferred: may_be_held,
         };
         connection.send_oneway(orb, &mut encoder, &request, clock)?;
-        if announces {
-            connection.note_announced();
-        }
+        told.note(connection);
         target.pool.note_shared_use();
         Ok(())
     }
@@ -286,7 +287,7 @@ impl<'a> Invocation<'_, 'a> {
         target: &Target,
         ior: &Ior,
         code_sets: CodeSets,
-        announces: bool,
+        told: &Told<'_>,
         encoder: &mut Encoder<'a>,
     ) -> Result<Written, SystemException> {
         encoder.set_version(target.version);
@@ -297,7 +298,8 @@ impl<'a> Invocation<'_, 'a> {
             (self.arguments)(e)
         };
         let noted = Invocation { arguments, ..*self };
-        write::write(encoder, 0, target, ior, &noted, announces.then_some(code_sets))?;
+        let code_sets = told.announces.then_some(code_sets);
+        write::write(encoder, 0, target, ior, &noted, News { code_sets, points: told.points })?;
         let id_place = RequestIdPlace::of(encoder)?;
         Ok(Written { id_place, position: position.get() })
     }
@@ -338,13 +340,8 @@ impl<'a> Invocation<'_, 'a> {
         ior: &Ior,
     ) -> Result<(), (AwaitedCall, CallFault)> {
         if self.response == ResponseFlags::None {
-            let put = self.put_over(
-                connection,
-                (target, ior),
-                &call.clock,
-                call.wish,
-                call.kept.announces,
-            );
+            let (clock, wish) = (&call.clock, call.wish);
+            let put = self.put_over(connection, (target, ior), clock, wish, &call.kept);
             return put.map_err(|fault| (call, fault));
         }
         let orb = self.object.orb();
@@ -355,9 +352,12 @@ impl<'a> Invocation<'_, 'a> {
             return Err((call, exception.into()));
         }
         let mut encoder = Encoder::pooled(ByteOrder::NATIVE);
-        let announces = announces(target, connection, call.kept.announces);
-        let written =
-            self.write(target, ior, connection.state().code_sets.get(), announces, &mut encoder);
+        let (code_sets, told) = match self.tells(connection, target, &call.kept) {
+            Ok(tells) => tells,
+            Err(exception) => return Err((call, exception.into())),
+        };
+        let announces = told.announces;
+        let written = self.write(target, ior, code_sets, &told, &mut encoder);
         let Written { id_place, position } = match written {
             Ok(written) => written,
             // Nothing was sent: the caller's arguments are at fault, not the connection.
@@ -366,7 +366,8 @@ impl<'a> Invocation<'_, 'a> {
         let (sending, attempts) = (call.clock, call.attempts);
         call.clock.sent();
         call.attempts.sent();
-        let kept = std::mem::replace(&mut call.kept, Kept { position, announces, octets: None });
+        let kept = Kept { position, announces, code_sets: Some(code_sets), octets: None };
+        let kept = std::mem::replace(&mut call.kept, kept);
         let is_kept = !encoder.has_chunks() && encoder.len() <= position + KEPT_OCTETS;
         let held = |held| write::held_call(held, sending.start);
         let request = WrittenRequest {
@@ -384,9 +385,7 @@ impl<'a> Invocation<'_, 'a> {
                 return Err((AwaitedCall { attempts, kept, ..call }, fault.into()));
             }
         }
-        if announces {
-            connection.note_announced();
-        }
+        told.note(connection);
         if self.response == ResponseFlags::WithServer {
             // Its upcall may begin after the answer: nothing is to overtake it.
             connection.note_oneway();
@@ -400,12 +399,14 @@ impl<'a> Invocation<'_, 'a> {
     /// What the arguments make.
     fn keep(&self, target: &Target, ior: &Ior) -> Result<Kept, SystemException> {
         let mut encoder = Encoder::pooled(ByteOrder::NATIVE);
-        let announces = target.announces_code_sets;
-        let written = self.write(target, ior, target.pool.code_sets(), announces, &mut encoder)?;
+        let (announces, code_sets) = (target.announces_code_sets, target.pool.code_sets());
+        let told = Told { announces, points: None };
+        let written = self.write(target, ior, code_sets, &told, &mut encoder)?;
         let position = written.position;
         let mut octets = Vec::with_capacity(encoder.len().saturating_sub(position));
         copy_from(&encoder, position, &mut octets);
-        Ok(Kept { position, announces, octets: Some(octets) })
+        let code_sets = Some(code_sets);
+        Ok(Kept { position, announces, code_sets, octets: Some(octets) })
     }
 
     /// There is no connection yet: keeps the arguments, and has the call wait for one. They are
@@ -438,13 +439,6 @@ impl<'a> Invocation<'_, 'a> {
             (AwaitedCall { kept, ..call }, not_started)
         })
     }
-}
-
-/// Whether the next request over `connection` tells the server the code sets; `in_any_case`: as
-/// kept arguments that did.
-fn announces(target: &Target, connection: &Connection, in_any_case: bool) -> bool {
-    let is_announced = || connection.has_announced();
-    target.announces_code_sets && (in_any_case || !is_announced())
 }
 
 /// Sends the request of `call` to each place of its object in turn until one takes it, over

@@ -14,6 +14,7 @@ use crate::handles::Part;
 use crate::neighbours::Locality;
 use crate::policy::{CallPolicies, RebindMode, exposed_by};
 use crate::profile::{self, Profile};
+use crate::server::bidirectional::is_nowhere;
 use crate::{Object, Orb};
 use corbie_cdr::{ByteOrder, CodeSets, Version};
 use corbie_connection::Opening;
@@ -50,6 +51,8 @@ pub(crate) struct Target {
     pub(crate) message_octets_max: usize,
     /// Index of the profile within the reference, for `AddressingDisposition::Reference`.
     pub(crate) profile: u32,
+    /// No connection is opened to it: it is reached over one that was opened from there.
+    is_only_back: bool,
     /// Place of its protocol in `protocol_preference`.
     rank: usize,
     /// How the server wants to be addressed; changed by `NEEDS_ADDRESSING_MODE`.
@@ -156,12 +159,13 @@ pub(crate) fn bind(object: &Object, ior: &Ior) -> Result<Binding, SystemExceptio
         }
     }
     let profiles = usable.iter_mut().map(|(_, profile)| profile);
-    egress::restrict(orb, object.giver(), &ior.type_id, profiles)?;
+    let only_back = egress::restrict(orb, object.giver(), &ior.type_id, profiles)?;
     let profiles = usable.iter_mut().map(|(_, profile)| profile);
     protection::choose(orb, object.tls_protection(), &ior.type_id, profiles)?;
     let mut targets = Vec::new();
     for (index, profile) in &usable {
-        unusable = unusable.or(add_targets(orb, *index, profile, &mut targets).err());
+        let added = add_targets(orb, *index, profile, &only_back, &mut targets);
+        unusable = unusable.or(added.err());
     }
     // Stable: of one protocol, the reference's order stays.
     targets.sort_by_key(|target| target.rank);
@@ -185,6 +189,7 @@ fn add_targets(
     orb: &Orb,
     index: usize,
     profile: &Profile,
+    only_back: &[Endpoint],
     targets: &mut Vec<Target>,
 ) -> Result<(), SystemException> {
     let most = orb.settings().reference_addresses_max as usize;
@@ -214,6 +219,7 @@ fn add_targets(
             template: template.clone(),
             message_octets_max,
             announces_code_sets: negotiated.is_some(),
+            is_only_back: only_back.contains(endpoint) || is_nowhere(endpoint),
             profile: u32::try_from(index).unwrap_or(0),
             rank: profile.protocol.rank(&orb.settings().protocol_preference, endpoint),
             addressing: AtomicI16::new(AddressingDisposition::Key as i16),
@@ -315,6 +321,7 @@ impl Deref for BindingRef<'_> {
 #[inline]
 pub(crate) fn opening(object: &Object, policies: &CallPolicies, target: &Target) -> Opening {
     match policies.rebind {
+        _ if target.is_only_back => Opening::OnlyBack,
         RebindMode::NoReconnect => opening_once(object, target),
         _ => Opening::Free,
     }

@@ -82,6 +82,7 @@ fn code(fault: &ConnectionFault) -> Minor {
         C::Unreachable(error) if is_refusal(error) => minor::NO_PERMISSION_TLS,
         C::Unreachable(_) => minor::TRANSIENT_CONNECT_FAILED,
         C::MayNotOpen => minor::REBIND_RECONNECT,
+        C::NoWayBack => minor::TRANSIENT_NO_WAY_BACK,
         C::CannotBeWatched => minor::IMP_LIMIT_TRANSPORT,
         C::Full => minor::TRANSIENT_OVERLOAD,
         C::NotUnderstood(_) => minor::COMM_FAILURE_MESSAGE_ERROR,
@@ -110,6 +111,10 @@ fn detail(fault: &ConnectionFault, call: &CallContext<'_>) -> String {
         C::MayNotOpen => format!(
             "a connection to {endpoint} would have to be opened, which the policy NO_RECONNECT of \
              the reference forbids; call validate_connection to bind it again"
+        ),
+        C::NoWayBack => format!(
+            "{operation} was not sent: the client that has the object at {endpoint} has no \
+             connection open to this server, and none may be opened to it"
         ),
         C::CannotBeWatched => format!(
             "no event loop can watch a connection to {endpoint}, as its transport has no \

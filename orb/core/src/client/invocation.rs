@@ -10,7 +10,7 @@ use crate::client::attempts::watched::Watched;
 use crate::client::attempts::{self, Answer, redirected_to};
 use crate::client::fault::CallFault;
 use crate::client::policies::join_now;
-use crate::client::write::{self, Arguments, addressed, tagged_profiles};
+use crate::client::write::{self, Arguments, News, addressed, tagged_profiles};
 use crate::client::{BindingRef, PendingReply, Reply, ReplySink, ReplySlot, Target, bind};
 use crate::connection::PooledConnection;
 use crate::policy::{CachedPolicies, CallPolicies, Effective, SyncScope, has_thread_overrides};
@@ -164,8 +164,28 @@ impl Object {
     /// As [`Object::locate`], by `policies`.
     pub(crate) fn locate_by(&self, policies: &CallPolicies) -> Result<(), SystemException> {
         let nothing: Arguments<'_, '_> = &|_| Ok(());
+        let binding = self.binding()?;
+        if binding.target(0).pool.is_bidirectional() {
+            return self.locate_over_shared(nothing, policies);
+        }
         let invocation = Invocation::new(self, &LOCATE, nothing, policies);
-        invocation.over_exclusive(self.binding()?, |exchange, ior| exchange.locate(ior))
+        invocation.over_exclusive(binding, |exchange, ior| exchange.locate(ior))
+    }
+
+    /// The same where there may be no connection but one that is shared: asks the object itself,
+    /// which its server forwards alike.
+    fn locate_over_shared(
+        &self,
+        nothing: Arguments<'_, '_>,
+        policies: &CallPolicies,
+    ) -> Result<(), SystemException> {
+        static NON_EXISTENT: Operation = Operation::twoway("_non_existent");
+        let asked = Invocation::new(self, &NON_EXISTENT, nothing, policies);
+        let mut reply = asked.call_over(Lease::Shared)?;
+        match reply.results_only(|d| d.read_boolean())? {
+            false => Ok(()),
+            true => Err(minor::OBJECT_NOT_EXIST_UNKNOWN.no("the object says that it is gone")),
+        }
     }
 }
 
@@ -255,7 +275,7 @@ impl<'c, 'a> Invocation<'c, 'a> {
         let settings = self.object.orb().settings();
         let is_exclusive =
             matches!(settings.transport_multiplexing, TransportMultiplexing::Exclusive);
-        let follows = binding.target(0).pool.has_shared_requests();
+        let follows = binding.target(0).pool.has_to_share();
         if is_exclusive
             && matches!(settings.reply_wait, ReplyWait::Read)
             && !runs_loop()
@@ -369,7 +389,7 @@ impl Exchange<'_> {
     fn reply_to(mut self, invocation: &Invocation<'_, '_>, ior: &Ior) -> Result<Reply, CallFault> {
         let code_sets = self.unannounced()?;
         let id = self.send(|encoder, id, target| {
-            write::write(encoder, id, target, ior, invocation, code_sets)
+            write::write(encoder, id, target, ior, invocation, News { code_sets, points: None })
         })?;
         if code_sets.is_some() {
             self.connection.get()?.has_announced = true;

@@ -163,12 +163,37 @@ impl ReplySlot {
         if let Some(sent) = sent
             && let Some(connection) = sent.connection.upgrade()
         {
-            connection.read_available(orb, false);
+            match connection.is_bidirectional() {
+                false => connection.read_available(orb, false),
+                true => self.look_in_event_loop(orb),
+            }
             if sent.deadline.is_some() {
                 connection.expire(Instant::now());
             }
         }
         self.is_ready()
+    }
+
+    /// A connection whose ends both ask is read by its own threads or an event loop alone: runs the
+    /// one of the ORB where only the application does.
+    fn look_in_event_loop(&self, orb: &Orb) {
+        if orb.is_driven_by_application()
+            && let Ok(reactor) = orb.reactor()
+        {
+            reactor.run_once(orb, Some(Duration::ZERO));
+        }
+    }
+
+    /// Waits there until the outcome may be here.
+    fn wait_for_reader(&self, orb: &Orb, until: Option<Instant>) {
+        if !orb.is_driven_by_application() {
+            return self.sleep(until);
+        }
+        let Ok(reactor) = orb.reactor() else { return self.sleep(until) };
+        let reactor: Arc<dyn Loop> = Arc::clone(reactor) as _;
+        self.state.lock().in_event_loop = Some((Arc::clone(&reactor), Sleeper::current()));
+        reactor.run_here(&|| self.is_ready(), until);
+        self.state.lock().in_event_loop = None;
     }
 
     /// Waits until the outcome is here or `deadline` has passed; whether it is here.
@@ -202,6 +227,10 @@ impl ReplySlot {
                 continue;
             }
             let until = deadline.into_iter().chain(over).min();
+            if connection.is_bidirectional() {
+                self.wait_for_reader(orb, until);
+                continue;
+            }
             called.reads(&connection);
             if !connection.read_one(orb, until, || self.is_pending_on(&connection))
                 && let Some(_follower) = connection.follow(self)
@@ -264,6 +293,7 @@ impl ReplySlot {
         {
             let is_read = match lease {
                 Lease::Shared => connection.ensure_read(orb).is_ok(),
+                _ if connection.is_bidirectional() => true,
                 Lease::Exclusive | Lease::Reserved => connection.read_in(&own).is_ok(),
             };
             if !is_read {

@@ -8,8 +8,8 @@ use crate::portable_interceptor::ServiceContext;
 use corbie_cdr::{ByteOrder, CodeSets, Encoder, ErrorKind};
 use corbie_connection::{Release, When};
 use corbie_giop::{
-    self as giop, AddressingDisposition, CodeSetContext, RequestHeader, Tagged, TaggedList,
-    finish_message, write_request,
+    self as giop, AddressingDisposition, CodeSetContext, ListenPoints, RequestHeader, Tagged,
+    TaggedList, finish_message, write_request,
 };
 use corbie_types::Ior;
 use std::time::Instant;
@@ -17,8 +17,16 @@ use std::time::Instant;
 /// Writes the arguments of a call.
 pub(crate) type Arguments<'r, 'a> = &'r dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>;
 
-/// Writes the whole request of `invocation`, which announces `code_sets` if there are any. `ior`:
-/// the reference called, for servers that ask for more than its key.
+/// What the server is told with a request, as its connection has not told it yet.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct News<'n> {
+    pub(crate) code_sets: Option<CodeSets>,
+    /// Where this end listens.
+    pub(crate) points: Option<&'n ListenPoints>,
+}
+
+/// Writes the whole request of `invocation`, which tells `news` if there are any. `ior`: the
+/// reference called, for servers that ask for more than its key.
 ///
 /// # Errors
 /// What `invocation.arguments` makes; a message of 4 GiB or more.
@@ -29,10 +37,10 @@ pub(crate) fn write<'a>(
     target: &Target,
     ior: &Ior,
     invocation: &Invocation<'_, 'a>,
-    code_sets: Option<CodeSets>,
+    news: News<'_>,
 ) -> Result<(), corbie_cdr::Error> {
-    if code_sets.is_some() || invocation.policies.adds_contexts {
-        write_with_contexts(encoder, id, target, ior, invocation, code_sets)
+    if news.code_sets.is_some() || news.points.is_some() || invocation.policies.adds_contexts {
+        write_with_contexts(encoder, id, target, ior, invocation, news)
     } else {
         write_plain(encoder, id, target, ior, invocation, &[])
     }
@@ -46,18 +54,16 @@ fn write_with_contexts<'a>(
     target: &Target,
     ior: &Ior,
     invocation: &Invocation<'_, 'a>,
-    code_sets: Option<CodeSets>,
+    news: News<'_>,
 ) -> Result<(), corbie_cdr::Error> {
-    let code_sets = code_sets.map(|sets| CodeSetContext::new(sets, ByteOrder::NATIVE));
+    let code_sets = news.code_sets.map(|sets| CodeSetContext::new(sets, ByteOrder::NATIVE));
     let policies = invocation.policies.travel.then(|| InvocationContext::new(invocation.policies));
     let of_code_sets = code_sets.as_ref().map(CodeSetContext::as_context);
     let of_policies = policies.as_ref().map(InvocationContext::as_context);
-    let none = Tagged { tag: 0, data: &[] };
-    let contexts = match (of_code_sets, of_policies) {
-        (Some(first), Some(second)) => [first, second],
-        (first, second) => [first.or(second).unwrap_or(none), none],
-    };
-    let count = usize::from(of_code_sets.is_some()) + usize::from(of_policies.is_some());
+    let of_points = news.points.map(ListenPoints::as_context);
+    let mut contexts = [Tagged { tag: 0, data: &[] }; 3];
+    let given = [of_code_sets, of_policies, of_points].into_iter().flatten();
+    let count = contexts.iter_mut().zip(given).map(|(place, context)| *place = context).count();
     let own = &contexts[..count];
     match invocation.watch {
         None => write_plain(encoder, request_id, target, ior, invocation, own),

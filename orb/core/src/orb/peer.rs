@@ -5,7 +5,7 @@ use crate::Orb;
 use crate::client::{AwaitedCall, ReplySlot, deliver};
 use crate::connection::{Connection, ConnectionPool, Peer, Pools, SharedCodeSets};
 use crate::reactor::{Reactor, Turn};
-use crate::server::{self, Accepted};
+use crate::server::{self, Accepted, bidirectional};
 use corbie_cdr::CodeSets;
 use corbie_connection::{Answer, Call, ConnectionFault, Context, Opens, Slot, User};
 use corbie_giop::{Incoming, MessageReader, OwnedMessage, Protocol, Roles};
@@ -13,10 +13,11 @@ use corbie_settings::Settings;
 use corbie_threads::flusher::Flusher;
 use corbie_threads::reactor::Next;
 use corbie_threads::thread::deliveries;
-use corbie_transport::{Endpoint, WaitStrategy};
+use corbie_transport::{Endpoint, Link, WaitStrategy};
 use corbie_types::SystemException;
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -92,7 +93,7 @@ impl User for Peer {
     }
 
     fn ended(connection: &Connection, orb: &Orb) {
-        if connection.state().endpoint.is_none() {
+        if connection.state().endpoint.is_none() || connection.is_bidirectional() {
             orb.server().forget(connection.state().accepted.id);
         }
     }
@@ -116,9 +117,20 @@ impl Opens for Peer {
         orb.ensure_housekeeping();
     }
 
-    fn opened(endpoint: &Endpoint, code_sets: CodeSets) -> PeerState {
+    fn opened(
+        orb: &Orb,
+        (endpoint, code_sets): (&Endpoint, CodeSets),
+        link: &Link,
+        roles: Roles,
+    ) -> PeerState {
         let (endpoint, code_sets) = (Some(endpoint.clone()), SharedCodeSets::new(code_sets));
-        PeerState { endpoint, code_sets, accepted: Accepted::default() }
+        let accepted =
+            if roles.answers { bidirectional::opened(orb, link) } else { Accepted::default() };
+        PeerState { endpoint, code_sets, accepted }
+    }
+
+    fn serve(orb: &Orb, connection: &Arc<Connection>) -> io::Result<()> {
+        bidirectional::serve(orb, connection)
     }
 
     fn send_over(call: AwaitedCall, pool: &ConnectionPool, connection: &Arc<Connection>) {

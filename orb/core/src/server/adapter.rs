@@ -25,6 +25,10 @@ pub trait Adapter: Any + Send + Sync {
     /// a look, which calls no application code but [`Servant::_keeps_order`].
     fn keeps_order(&self, object_key: &[u8]) -> bool;
 
+    /// Whether requests to the object with this key may come over connections that this ORB opened:
+    /// its POA has the `BidirectionalPolicy` `BOTH`.
+    fn takes_call_backs(&self, object_key: &[u8]) -> bool;
+
     /// Whether the object with this key, which is not known, may be there soon: the server is not
     /// ready, and requests for such objects wait.
     fn may_come(&self, object_key: &[u8]) -> bool;

@@ -8,9 +8,12 @@
 
 use crate::Orb;
 use crate::server::interceptor::Intercepted;
-use crate::server::{Location, ServerConnection, ServerRequest, Wanted, access, current, dispatch};
+use crate::server::{
+    Location, ServerConnection, ServerRequest, Wanted, access, bidirectional, current, dispatch,
+};
 use corbie_giop::ResponseFlags;
 use corbie_types::SystemException;
+use std::sync::Arc;
 
 /// Settles it, and has the servant answer.
 ///
@@ -19,7 +22,7 @@ use corbie_types::SystemException;
 #[cold]
 pub(crate) fn serve(
     orb: &Orb,
-    connection: &ServerConnection,
+    connection: &Arc<ServerConnection>,
     request: &mut ServerRequest<'_>,
 ) -> Result<(), SystemException> {
     as_span(orb, request, |request| {
@@ -88,9 +91,12 @@ fn as_span<'r, R>(
 /// rules refuse it; what an interceptor raised.
 fn admit(
     orb: &Orb,
-    connection: &ServerConnection,
+    connection: &Arc<ServerConnection>,
     request: &mut ServerRequest<'_>,
 ) -> Result<(), SystemException> {
+    if connection.is_bidirectional() {
+        bidirectional::admit(orb, connection, request)?;
+    }
     access::check(orb, connection, request)?;
     let looking = orb.server().attention.now();
     if looking.has(Wanted::Hooks) || looking.has(Wanted::Interceptors) {

@@ -5,9 +5,9 @@ use crate::Orb;
 use crate::connection::Connection;
 use crate::reactor::Turn;
 use crate::server::peers::PeerRates;
-use crate::server::{access, dispatch, due_responses, held, turn};
+use crate::server::{access, bidirectional, dispatch, due_responses, held, turn};
 use corbie_connection::{Bounds, Limits};
-use corbie_giop::{Incoming, OwnedMessage, Protocol, Roles};
+use corbie_giop::{Incoming, OwnedMessage, Protocol};
 use corbie_settings::ServerConcurrency;
 use corbie_threads::connection_threads::ConnectionThreads;
 use corbie_threads::reactor::Next;
@@ -30,6 +30,8 @@ pub(crate) struct Accepted {
     pub(crate) deferred: AtomicU32,
     /// Threads of its own that do not read for a while, whatever comes; see `due_responses`.
     pub(crate) pausing: AtomicU32,
+    /// The places that its peer claimed, to be called there over it.
+    pub(crate) taken: bidirectional::Taken,
     /// What the access rules say of its peer.
     pub(crate) access: access::OfConnection,
     /// Its peer, where there is a limit of how fast that may send requests.
@@ -63,7 +65,8 @@ pub(crate) fn accept(
     let requests_of = peer.requests();
     let state = Accepted { id, threads, requests_of, ..Accepted::default() }.into();
     let waiter = Waiter::new(orb.server_wait());
-    let connection = Connection::new(orb, (Roles::SERVER, protocol), link, waiter, &bounds, state);
+    let roles = (bidirectional::roles(orb, &link, protocol), protocol);
+    let connection = Connection::new(orb, roles, link, waiter, &bounds, state);
     if has_own_threads {
         connection.note_own_threads();
     }
@@ -72,7 +75,7 @@ pub(crate) fn accept(
 
 /// Whether threads of its own serve a connection, or an event loop. What no event loop can watch
 /// needs a thread, however others are served.
-fn has_own_threads(orb: &Orb, link: &Link) -> bool {
+pub(super) fn has_own_threads(orb: &Orb, link: &Link) -> bool {
     match orb.settings().server_concurrency {
         ServerConcurrency::ThreadPerConnection => true,
         ServerConcurrency::Reactive => false,

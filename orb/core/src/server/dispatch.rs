@@ -8,7 +8,8 @@
 use crate::profile;
 use crate::server::held::{self, HeldCall, HeldRequest};
 use crate::server::{
-    Location, Server, ServerConnection, ServerRequest, Wanted, access, admission, panic, peers,
+    Location, Server, ServerConnection, ServerRequest, Wanted, access, admission, bidirectional,
+    panic, peers,
 };
 use crate::{Object, Orb};
 use corbie_cdr::{Decoder, Encoder, Marshal as _, Version, payload};
@@ -69,9 +70,11 @@ fn request(
     let header = RequestHeader::decode(&mut arguments)?;
     let has_contexts = !header.service_contexts.is_empty();
     if has_contexts && let Some(code_sets) = header.service_contexts.code_sets()? {
-        connection.state().code_sets.set(code_sets);
+        bidirectional::note_code_sets(connection, code_sets);
     }
-    let to_admit = has_contexts | (header.response == ResponseFlags::WithServer);
+    let to_admit = has_contexts
+        | (header.response == ResponseFlags::WithServer)
+        | connection.is_bidirectional();
     arguments.set_code_sets(connection.state().code_sets.get());
     arguments.set_limits(orb.limits());
     arguments.set_context(Some(orb));
@@ -314,7 +317,9 @@ fn locate(
 ) -> Result<(), GiopError> {
     let header = message.locate_request()?;
     let key = object_key(orb, &header.target);
-    let found = access::check_question(orb, connection, &key).map(|()| location(orb, &key));
+    let found = bidirectional::check_target(orb, connection, &key)
+        .and_then(|()| access::check_question(orb, connection, &key))
+        .map(|()| location(orb, &key));
     let status = match found {
         Ok(Location::Here) => LocateStatus::ObjectHere,
         Ok(Location::Unknown) => LocateStatus::UnknownObject,

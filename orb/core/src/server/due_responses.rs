@@ -97,7 +97,13 @@ pub(crate) fn is_full(orb: &Orb, connection: &ServerConnection) -> bool {
 /// Pauses reading, if [`is_full`], until enough was answered; whether it did.
 #[inline]
 pub(crate) fn pause_if_full(orb: &Orb, connection: &ServerConnection, turn: &Turn<'_>) -> bool {
-    is_full(orb, connection) && pause(orb, connection, turn)
+    is_full(orb, connection) && !awaits_reply(connection) && pause(orb, connection, turn)
+}
+
+/// Whether a reply to a request of this end may be behind what the peer asks: it is read in any
+/// case then, and requests beyond the limits are refused (`bidirectional`).
+fn awaits_reply(connection: &ServerConnection) -> bool {
+    connection.is_bidirectional() && connection.pending() > 0
 }
 
 /// Says why reading pauses, and with which setting.
@@ -116,7 +122,7 @@ fn pause(orb: &Orb, connection: &ServerConnection, turn: &Turn<'_>) -> bool {
     say_why(orb, connection);
     connection.pause(|| turn.registration());
     // A thread that answers from here on sees the pause; what was answered before is seen now.
-    is_full(orb, connection) || !connection.read_on()
+    (is_full(orb, connection) && !awaits_reply(connection)) || !connection.read_on()
 }
 
 /// Has `connection` read on if it was paused and may: its peer took octets.
@@ -156,7 +162,7 @@ fn may_be_full(connection: &ServerConnection) -> bool {
 
 #[inline(never)]
 fn wait_if_full(orb: &Orb, connection: &ServerConnection) {
-    if is_full(orb, connection) {
+    if is_full(orb, connection) && !awaits_reply(connection) {
         wait(orb, connection);
     }
 }
@@ -182,7 +188,7 @@ fn wait(orb: &Orb, connection: &ServerConnection) {
     let pausing = &connection.state().accepted.pausing;
     pausing.fetch_add(1, Ordering::AcqRel);
     let mut guard = due.paused.lock();
-    while !is_eased() && !connection.is_ending() {
+    while !is_eased() && !connection.is_ending() && !awaits_reply(connection) {
         guard = due.eased.wait_for(guard, peers::too_fast_for(connection).unwrap_or(LOOK_AGAIN));
     }
     drop(guard);

@@ -7,7 +7,7 @@ use crate::Orb;
 use crate::neighbours;
 use crate::server::connection::accept;
 use crate::server::listening::{self, Listening};
-use crate::server::{Adapter, ServerConnection, panic, turn};
+use crate::server::{Adapter, ServerConnection, bidirectional, panic, turn};
 use corbie_giop::Protocol;
 use corbie_settings::{ServerConcurrency, WhenFull};
 use corbie_transport::{Link, PeerOrigin};
@@ -41,7 +41,10 @@ pub(crate) fn start(orb: &Orb, adapter: Arc<dyn Adapter>) -> Result<(), SystemEx
     // All or none: a later attempt finds nothing half done.
     let opened = listening::open_all(orb)?;
     let _ = orb.server().adapter.set(adapter);
-    let (published, warnings) = listening::to_publish(orb.settings(), &opened);
+    let (mut published, warnings) = listening::to_publish(orb.settings(), &opened);
+    if opened.is_empty() {
+        published.push(bidirectional::nowhere(orb));
+    }
     for warning in &warnings {
         tracing::warn!("{warning}");
     }
@@ -182,7 +185,7 @@ fn evict(orb: &Orb, of: Option<&PeerOrigin>, setting: &'static str) -> bool {
     let registry = &orb.server().registry;
     let peer = of.cloned().or_else(|| registry.largest());
     let is_of = |c: &&Arc<ServerConnection>| Some(c.peer().origin()) == peer;
-    let mut connections = registry.all();
+    let mut connections = registry.accepted();
     // Of those that were last heard of in the same second, the one opened first.
     connections.sort_by_cached_key(|c| (c.activity().since(), c.state().accepted.id));
     let own = || connections.iter().filter(is_of);

@@ -20,6 +20,8 @@ const REMEMBERED: usize = 65_536;
 #[derive(Default)]
 struct Open {
     connections: HashMap<u64, Arc<ServerConnection>>,
+    /// Connections that this ORB opened and offered: served as the others, and not counted.
+    opened: HashMap<u64, Arc<ServerConnection>>,
     peers: HashMap<PeerOrigin, OfPeer>,
 }
 
@@ -37,7 +39,14 @@ impl OfPeer {
 }
 
 impl Open {
+    fn all(&self) -> impl Iterator<Item = &Arc<ServerConnection>> {
+        self.connections.values().chain(self.opened.values())
+    }
+
     fn remove(&mut self, id: u64) -> Option<Arc<ServerConnection>> {
+        if let Some(opened) = self.opened.remove(&id) {
+            return Some(opened);
+        }
         let removed = self.connections.remove(&id)?;
         let origin = removed.peer().origin();
         if let Some(of_peer) = self.peers.get_mut(&origin) {
@@ -71,6 +80,11 @@ impl Registry {
         let mut open = self.lock();
         open.peer(orb, connection.peer().origin()).open += 1;
         open.connections.insert(id, connection);
+    }
+
+    /// As [`Registry::insert`], for a connection that this ORB opened.
+    pub(crate) fn insert_opened(&self, connection: Arc<ServerConnection>) {
+        self.lock().opened.insert(connection.state().accepted.id, connection);
     }
 
     /// What is known of a peer.
@@ -121,7 +135,7 @@ impl Registry {
         &self,
         is_due: impl Fn(&ServerConnection) -> bool,
     ) -> Vec<Arc<ServerConnection>> {
-        self.lock().connections.values().filter(|connection| is_due(connection)).cloned().collect()
+        self.lock().all().filter(|connection| is_due(connection)).cloned().collect()
     }
 
     pub(crate) fn get(&self, id: u64) -> Option<Arc<ServerConnection>> {
@@ -129,6 +143,11 @@ impl Registry {
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<ServerConnection>> {
+        self.lock().all().cloned().collect()
+    }
+
+    /// Those that were accepted.
+    pub(crate) fn accepted(&self) -> Vec<Arc<ServerConnection>> {
         self.lock().connections.values().cloned().collect()
     }
 

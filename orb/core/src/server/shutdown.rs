@@ -133,7 +133,9 @@ pub(crate) fn close_silent(orb: &Orb) {
             Heard::Message => settings.server_idle_timeout,
             Heard::Part => None,
         };
-        connection.life().in_service() == 0
+        // The objects of a client may not be reached without it.
+        !connection.is_bidirectional()
+            && connection.life().in_service() == 0
             && !connection.sender().waits()
             && passed(activity.since(), limit)
     };

@@ -16,7 +16,7 @@ use crate::thread_model::Turns;
 use crate::transitions::{Busy, Transitions};
 use corbie_core::Orb;
 use corbie_core::portable_interceptor::AddedComponent;
-use corbie_settings::TlsProtection;
+use corbie_settings::{Bidirectional, TlsProtection};
 use corbie_threads::lock::RankedRw;
 use corbie_types::{SystemException, minor};
 use corbie_upcall::{Gate, Owner};
@@ -51,6 +51,9 @@ impl Poa {
         }
         if policies.request_order == RequestOrder::AsSent {
             orb.expect_order();
+        }
+        if policies.bidirectional == Bidirectional::Both {
+            orb.offer_connections();
         }
         let gate = Arc::new(Gate::new().ok_or(PoaError::Full)?);
         if policies.synchronization == Synchronization::NullLock {
@@ -125,6 +128,7 @@ impl Poa {
         let list = policies;
         let policies = PoaPolicies::resolve(list)?;
         self.check_protection(list, policies.tls_protection)?;
+        self.check_bidirectional(list, policies.bidirectional)?;
         let path = [&self.0.path[..], name.as_bytes(), b"\0"].concat();
         if name.contains('\0') || path.len() > MAX_PATH_OCTETS {
             return Err(PoaError::BadName(name.to_owned()));
@@ -165,6 +169,21 @@ impl Poa {
             TlsProtection::Forbidden => "TLS is forbidden, and the ORB listens on nothing else",
         };
         let is_it = |policy: &PoaPolicy| matches!(policy, PoaPolicy::TlsProtection(_));
+        Err(PoaError::InvalidPolicy { index: list.iter().position(is_it).unwrap_or(0), why })
+    }
+
+    fn check_bidirectional(
+        &self,
+        list: &[PoaPolicy],
+        policy: Bidirectional,
+    ) -> Result<(), PoaError> {
+        if policy == Bidirectional::Normal
+            || self.0.orb.settings().bidirectional == Bidirectional::Both
+        {
+            return Ok(());
+        }
+        let is_it = |policy: &PoaPolicy| matches!(policy, PoaPolicy::Bidirectional(_));
+        let why = "BOTH needs the setting bidirectional = both of the ORB";
         Err(PoaError::InvalidPolicy { index: list.iter().position(is_it).unwrap_or(0), why })
     }
 

@@ -88,6 +88,9 @@ super::minor_codes! { super::VMCID;
             "repeat the call later";
         0x079 TRANSIENT_NOT_NOW "the component cannot do this now"
             "repeat the call later; the detail says what is missing";
+        0x07a TRANSIENT_NO_WAY_BACK
+            "the client's own connection, the only way to its object, is gone"
+            "repeat the call after the client has called this server again";
     }
     Timeout {
         0x080 TIMEOUT_CONNECT "the connection was not made within the time allowed"
@@ -182,6 +185,9 @@ super::minor_codes! { super::VMCID;
             "set listen_endpoints before making references";
         0x121 OBJ_ADAPTER_REFUSED "the POA or its manager does not do what was asked"
             "see the detail: it names the policy, state or name in the way";
+        0x122 OBJ_ADAPTER_NOT_BIDIRECTIONAL
+            "the object is not called back over connections of its own process"
+            "make its POA with the BidirectionalPolicy BOTH, or call it over a connection to it";
     }
     Unknown {
         0x130 UNKNOWN_SERVANT_PANIC "the servant panicked"
