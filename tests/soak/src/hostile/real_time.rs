@@ -1,4 +1,5 @@
-//! Real-time channels: a client that behaves, and what others do to them meanwhile.
+//! Real-time channels: a client that behaves, and what others do to them meanwhile. `honest` makes
+//! its rounds with the former, `attacks` has the latter carried out.
 
 use corbie::{Object, Orb, SystemException};
 use corbie_rtevent::filter::{Filter, Publication, any_event, event as of_kind};
@@ -48,9 +49,9 @@ fn an_event(payload: Vec<u8>) -> Event {
     event
 }
 
-struct Listener(Mutex<Sender<Vec<u8>>>);
+struct Subscriber(Mutex<Sender<Vec<u8>>>);
 
-impl PushConsumerServant for Listener {
+impl PushConsumerServant for Subscriber {
     fn push(&self, data: &[Event]) -> Result<(), SystemException> {
         let say = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         data.iter().for_each(|event| drop(say.send(event.data.payload.clone())));
@@ -71,7 +72,7 @@ pub(super) struct RealTime {
 impl RealTime {
     pub(super) fn connect(orb: &Orb, address: &str) -> Result<Self, String> {
         let (channel, (say, got)) = (channel(orb, address, QUIET)?, mpsc::channel());
-        let listener = PushConsumerSkeleton::new(Listener(Mutex::new(say)));
+        let listener = PushConsumerSkeleton::new(Subscriber(Mutex::new(say)));
         let poa = orb.root_poa().map_err(said)?;
         let consumer = poa.activate(listener).map_err(|e| format!("{e:?}"))?;
         self::connect(&channel, &of_kind(KIND), &consumer)?;
