@@ -2,15 +2,23 @@
 //!
 //! etcd is started by the test; where it is not installed, it is named as missing.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use corbie::Ior;
 use corbie_naming::NameComponent;
 use corbie_naming::store::embedded::Embedded;
-use corbie_naming::store::etcd::Etcd;
+use corbie_naming::store::etcd::{Etcd, EtcdAccess, EtcdUser};
 use corbie_naming::store::{ContextId, Kind, Mode, Quota, Store, StoreError, Target};
+use corbie_testkit::certificates::{Authority, Folder};
 use corbie_testkit::servers::{self, ScratchFolder, free_port};
+use rustls::crypto::ring;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use ureq::Agent;
+use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
 
 const QUOTA: Quota = Quota { contexts: 1000, bindings_per_context: 1000 };
 const ROOT: ContextId = ContextId::ROOT;
@@ -332,4 +340,170 @@ fn a_member_that_is_gone_is_passed_over() {
         Etcd::connect(&[unreachable_url], "names", TIMEOUT).err().expect("no server answers");
     assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
     assert!(refused.to_string().contains("127.0.0.1"), "{refused}");
+}
+
+/// An etcd of TLS, with the files that its clients need.
+struct Guarded {
+    folder: Folder,
+    authority: Authority,
+    etcd: servers::Etcd,
+}
+
+impl Guarded {
+    /// With authentication, and a user `names` who may do all below `names/`.
+    fn start() -> Option<Self> {
+        let (folder, authority) = (Folder::default(), Authority::new("etcd authority"));
+        let own = authority.issue("etcd", &["127.0.0.1"]);
+        let files = servers::EtcdFiles {
+            certificate: folder.write("etcd.pem", &own.certificate),
+            key: folder.write("etcd.key", &own.key),
+            trust: folder.write("trust.pem", authority.pem()),
+        };
+        let etcd = servers::Etcd::start_with(Some(files))?;
+        // While etcd has users, its gateway takes no certificate with a common name.
+        let client = authority.issue("", &[]);
+        folder.write("own.pem", &client.certificate);
+        folder.write("own.key", &client.key);
+        folder.write("password", "first word\n");
+        let guarded = Self { folder, authority, etcd };
+        let key = |text: &str| BASE64.encode(text);
+        let range = json!({
+            "permType": "READWRITE", "key": key("names/"), "range_end": key("names0"),
+        });
+        for (what, request) in [
+            ("user/add", json!({ "name": "root", "password": "of root" })),
+            ("user/grant", json!({ "user": "root", "role": "root" })),
+            ("role/add", json!({ "name": "names" })),
+            ("role/grant", json!({ "name": "names", "perm": range })),
+            ("user/add", json!({ "name": "names", "password": "first word" })),
+            ("user/grant", json!({ "user": "names", "role": "names" })),
+            ("enable", json!({})),
+        ] {
+            guarded.administer(what, &request, None);
+        }
+        Some(guarded)
+    }
+
+    fn administer(&self, what: &str, request: &Value, token: Option<&str>) -> Value {
+        let read = |name: &str| std::fs::read(self.folder.path().join(name)).expect("a file");
+        let chain = [Certificate::from_pem(&read("own.pem")).expect("a certificate")];
+        let key = PrivateKey::from_pem(&read("own.key")).expect("a key");
+        let trust = [Certificate::from_pem(&read("trust.pem")).expect("a certificate")];
+        let tls = TlsConfig::builder()
+            .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
+            .root_certs(RootCerts::new_with_certs(&trust))
+            .client_cert(Some(ClientCert::new_with_certs(&chain, key)))
+            .build();
+        let agent: Agent = Agent::config_builder().tls_config(tls).build().into();
+        let mut post = agent.post(format!("{}/v3/auth/{what}", self.etcd.url()));
+        if let Some(token) = token {
+            post = post.header("Authorization", token);
+        }
+        let mut answer = post.send_json(request).unwrap_or_else(|e| panic!("{what}: {e}"));
+        answer.body_mut().read_json().expect("JSON")
+    }
+
+    /// Changes the password of the user `names`, as root.
+    fn change_password(&self, password: &str) {
+        let root = json!({ "name": "root", "password": "of root" });
+        let answer = self.administer("authenticate", &root, None);
+        let token = answer["token"].as_str().expect("a token");
+        let change = json!({ "name": "names", "password": password });
+        self.administer("user/changepw", &change, Some(token));
+    }
+
+    fn access(&self) -> EtcdAccess {
+        let file = |name: &str| self.folder.path().join(name);
+        EtcdAccess {
+            trust: Some(file("trust.pem")),
+            certificate: Some((file("own.pem"), file("own.key"))),
+            user: Some(EtcdUser { name: "names".into(), password_file: file("password") }),
+        }
+    }
+
+    fn connect(&self, access: &EtcdAccess) -> Result<Etcd, StoreError> {
+        Etcd::connect_as(&[self.etcd.url()], "names", TIMEOUT, access)
+    }
+}
+
+/// Changes are not sent twice, so each `bind` shows that the user was proven before it was sent.
+#[test]
+fn etcd_is_asked_over_tls_as_a_user_also_when_its_tokens_have_ended() {
+    let Some(mut guarded) = Guarded::start() else { return };
+    let store = guarded.connect(&guarded.access()).expect("a store");
+    bind(&store, ROOT, "a", &object("IDL:a:1.0")).expect("bound");
+    guarded.etcd.kill();
+    guarded.etcd.restart();
+    bind(&store, ROOT, "b", &object("IDL:b:1.0")).expect("bound by another token");
+    guarded.change_password("second word");
+    guarded.folder.write("password", "second word\n");
+    bind(&store, ROOT, "c", &object("IDL:c:1.0")).expect("bound by another password");
+    assert_eq!(store.lookup(ROOT, &name("a", "")), Ok(object("IDL:a:1.0")));
+
+    guarded.change_password("third word");
+    let refused = bind(&store, ROOT, "d", &object("x")).expect_err("the password is another");
+    assert!(matches!(refused, StoreError::Unavailable(_)), "nothing was sent: {refused:?}");
+    assert!(refused.to_string().contains("the user \"names\" is not let in"), "{refused}");
+    assert!(!refused.to_string().contains("second word"), "{refused}");
+}
+
+#[test]
+fn etcd_and_its_client_have_to_prove_who_they_are() {
+    let Some(guarded) = Guarded::start() else { return };
+    let good = guarded.access();
+    let refused =
+        |access: &EtcdAccess| guarded.connect(access).err().expect("it is refused").to_string();
+    let other = Authority::new("another authority");
+    let distrusting =
+        EtcdAccess { trust: Some(guarded.folder.write("other.pem", other.pem()).into()), ..good };
+    assert!(refused(&distrusting).contains("UnknownIssuer"), "{}", refused(&distrusting));
+    let good = guarded.access();
+    let stranger = other.issue("", &[]);
+    let certificate = guarded.folder.write("stranger.pem", &stranger.certificate).into();
+    let key = guarded.folder.write("stranger.key", &stranger.key).into();
+    refused(&EtcdAccess { certificate: Some((certificate, key)), ..good.clone() });
+    refused(&EtcdAccess { certificate: None, ..good.clone() });
+    let nobody = refused(&EtcdAccess { user: None, ..good.clone() });
+    assert!(nobody.contains("user name is empty"), "{nobody}");
+
+    // The certificate is for the address, not for the name.
+    let by_name = guarded.etcd.url().replace("127.0.0.1", "localhost");
+    let elsewhere = Etcd::connect_as(&[by_name], "names", TIMEOUT, &good).err().expect("refused");
+    assert!(elsewhere.to_string().contains("not valid for name"), "{elsewhere}");
+    // What etcd lets the user do is below `names/`.
+    let url = [guarded.etcd.url()];
+    let other_names = Etcd::connect_as(&url, "other", TIMEOUT, &good).err().expect("refused");
+    assert!(other_names.to_string().contains("permission denied"), "{other_names}");
+    // Plain text does not come through, also where an etcd of TLS takes it.
+    let plain = url[0].replace("https", "http");
+    Etcd::connect(&[plain], "names", TIMEOUT).err().expect("no plain text");
+    drop(guarded.authority);
+}
+
+#[test]
+fn etcd_is_never_told_a_password_in_plain_text() {
+    let folder = Folder::default();
+    let trust = Some(PathBuf::from(folder.write("trust.pem", Authority::new("some").pem())));
+    let password_file = PathBuf::from(folder.write("password", "word"));
+    let user = Some(EtcdUser { name: "names".into(), password_file });
+    let refused = |url: &str, access: &EtcdAccess| {
+        let refused = Etcd::connect_as(&[url.to_owned()], "names", TIMEOUT, access).err();
+        match refused.expect("it is refused") {
+            StoreError::Failed(why) => why,
+            other => panic!("{other:?}"),
+        }
+    };
+    let in_plain_text = EtcdAccess { user, ..EtcdAccess::default() };
+    for scheme in ["http", "https"] {
+        let why = refused(&format!("{scheme}://127.0.0.1:1"), &in_plain_text);
+        assert!(why.contains("not sent in plain text"), "{why}");
+    }
+    let trusting = EtcdAccess { trust, ..EtcdAccess::default() };
+    let why = refused("http://127.0.0.1:1", &trusting);
+    assert!(why.contains("should begin with https://"), "{why}");
+    let why = refused("https://127.0.0.1:1", &EtcdAccess::default());
+    assert!(why.contains("should begin with http://"), "{why}");
+    let empty = EtcdAccess { trust: Some(folder.write("empty.pem", "").into()), ..trusting };
+    let why = refused("https://127.0.0.1:1", &empty);
+    assert!(why.contains("empty.pem"), "{why}");
 }

@@ -4,8 +4,8 @@
 use p12_keystore::{Certificate, KeyStore, KeyStoreEntry, PrivateKeyChain};
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer,
-    CustomExtension, DnType, ExtendedKeyUsagePurpose, IsCa, KeyIdMethod, KeyPair, KeyUsagePurpose,
-    RevocationReason, RevokedCertParams, SerialNumber, date_time_ymd,
+    CustomExtension, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, KeyIdMethod,
+    KeyPair, KeyUsagePurpose, RevocationReason, RevokedCertParams, SerialNumber, date_time_ymd,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ impl Authority {
         self.0.pem()
     }
 
-    /// A certificate of the common name `subject` for these hosts: names or addresses.
+    /// A certificate of the common name `subject`, or of none, for these hosts: names or addresses.
     pub fn issue(&self, subject: &str, hosts: &[&str]) -> Issued {
         self.issue_for(subject, hosts, Validity::Long)
     }
@@ -97,7 +97,11 @@ impl Authority {
     ) -> Issued {
         let hosts: Vec<String> = hosts.iter().map(ToString::to_string).collect();
         let mut params = CertificateParams::new(hosts).expect("host names");
-        params.distinguished_name.push(DnType::CommonName, subject);
+        // In place of the name that `rcgen` gives.
+        params.distinguished_name = DistinguishedName::new();
+        if !subject.is_empty() {
+            params.distinguished_name.push(DnType::CommonName, subject);
+        }
         params.distinguished_name.push(DnType::OrganizationName, "Corbie");
         params.extended_key_usages =
             vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];

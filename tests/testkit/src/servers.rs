@@ -129,19 +129,37 @@ pub struct Etcd {
     folder: ScratchFolder,
     port: u16,
     peer_port: u16,
+    tls: Option<EtcdFiles>,
+}
+
+/// The files of an etcd that is asked over TLS only, by clients with a certificate.
+#[derive(Clone, Debug)]
+pub struct EtcdFiles {
+    /// Its certificate, in PEM.
+    pub certificate: String,
+    /// The key of that.
+    pub key: String,
+    /// The authority of its clients, in PEM.
+    pub trust: String,
 }
 
 impl Etcd {
     /// Starts one; `None` where it is not installed.
     #[must_use]
     pub fn start() -> Option<Self> {
+        Self::start_with(None)
+    }
+
+    /// Starts one with these files; `None` where it is not installed.
+    #[must_use]
+    pub fn start_with(tls: Option<EtcdFiles>) -> Option<Self> {
         let (port, peer_port) = (free_port(), free_port());
         let folder = ScratchFolder::new("etcd");
-        let Some(server) = start_etcd(folder.path(), port, peer_port) else {
+        let Some(server) = start_etcd(folder.path(), port, peer_port, tls.as_ref()) else {
             say_missing("etcd (package etcd-server)");
             return None;
         };
-        Some(Self { server, folder, port, peer_port })
+        Some(Self { server, folder, port, peer_port, tls })
     }
 
     /// Host and port for clients.
@@ -153,7 +171,7 @@ impl Etcd {
     /// The client URL.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://{}", self.address())
+        format!("{}://{}", scheme(self.tls.as_ref()), self.address())
     }
 
     /// Ends it with SIGKILL.
@@ -166,13 +184,17 @@ impl Etcd {
     /// # Panics
     /// When it does not start.
     pub fn restart(&mut self) {
-        let again = start_etcd(self.folder.path(), self.port, self.peer_port);
+        let again = start_etcd(self.folder.path(), self.port, self.peer_port, self.tls.as_ref());
         self.server = again.expect("etcd was there before");
     }
 }
 
-fn start_etcd(folder: &Path, port: u16, peer_port: u16) -> Option<Server> {
-    let client = format!("http://127.0.0.1:{port}");
+fn scheme(tls: Option<&EtcdFiles>) -> &'static str {
+    if tls.is_some() { "https" } else { "http" }
+}
+
+fn start_etcd(folder: &Path, port: u16, peer_port: u16, tls: Option<&EtcdFiles>) -> Option<Server> {
+    let client = format!("{}://127.0.0.1:{port}", scheme(tls));
     let peer = format!("http://127.0.0.1:{peer_port}");
     let mut command = Command::new("etcd");
     command
@@ -182,6 +204,10 @@ fn start_etcd(folder: &Path, port: u16, peer_port: u16) -> Option<Server> {
         .args(["--initial-cluster", &format!("one={peer}")])
         .arg("--data-dir")
         .arg(folder.join("data"));
+    if let Some(files) = tls {
+        command.args(["--cert-file", &files.certificate, "--key-file", &files.key]);
+        command.args(["--client-cert-auth", "--trusted-ca-file", &files.trust]);
+    }
     let mut server = Server::start(&mut command)?;
     server.wait_for_port(port, "etcd");
     Some(server)

@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 
 use corbie::{Ior, Object, Orb};
 use corbie_naming::{Naming, NamingError};
-use corbie_testkit::servers::{Etcd, ScratchFolder, Server, free_port};
+use corbie_testkit::certificates::{Authority, Folder};
+use corbie_testkit::servers::{Etcd, EtcdFiles, ScratchFolder, Server, free_port};
 use process::{Outcome, corbie};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -348,6 +349,41 @@ fn kill_9_loses_no_binding_in_etcd() {
             },
             round,
         );
+    }
+}
+
+#[test]
+fn names_are_kept_in_an_etcd_that_is_asked_over_tls() {
+    let (folder, authority) = (Folder::default(), Authority::new("etcd authority"));
+    let (etcd, own) = (authority.issue("etcd", &["127.0.0.1"]), authority.issue("names", &[]));
+    let trust = folder.write("trust.pem", authority.pem());
+    let certificate = folder.write("etcd.pem", &etcd.certificate);
+    let key = folder.write("etcd.key", &etcd.key);
+    let files = EtcdFiles { certificate, key, trust: trust.clone() };
+    let Some(etcd) = Etcd::start_with(Some(files)) else { return };
+    let store = format!("etcd://{}/names", etcd.address());
+    let certificate = folder.write("own.pem", &own.certificate);
+    let key = folder.write("own.key", &own.key);
+    let flags = ["--etcd-trust", &trust, "--etcd-certificate", &certificate, "--etcd-key", &key];
+    let names = Names::start_at(free_port(), &store, &flags);
+    assert_eq!(names.run(&["bind", "o", &names.reference]), done(""));
+    assert_eq!(names.run(&["resolve", "o"]), done(&format!("{}\n", names.reference)));
+
+    let serve = |more: &[&str]| {
+        let start = ["naming", "serve", "--listen", "127.0.0.1:0", "--store"];
+        corbie(&[&start[..], more].concat())
+    };
+    let unproven = serve(&[&store, "--etcd-trust", &trust]);
+    assert_eq!(unproven.status, 1, "{unproven:?}");
+    assert!(unproven.stderr.contains("cannot use the store"), "{unproven:?}");
+    for (wrong, why) in [
+        (&[&store[..], "--etcd-user", "names"][..], "--etcd-password-file"),
+        (&[&store, "--etcd-user", "names", "--etcd-password-file", "x"], "--etcd-trust"),
+        (&[&store, "--etcd-trust", &trust, "--etcd-certificate", "x"], "--etcd-key"),
+        (&["names.redb", "--etcd-trust", &trust], "is a file"),
+    ] {
+        let refused = serve(wrong);
+        assert_eq!((refused.status, refused.stderr.contains(why)), (64, true), "{refused:?}");
     }
 }
 

@@ -10,7 +10,10 @@
 //! PREFIX/b/<context>/<id> NUL <kind> a binding
 //! ```
 
+mod access;
 mod gateway;
+
+pub use access::{EtcdAccess, EtcdUser};
 
 use super::{ContextId, Kind, Mode, Quota, Store, StoreError, Target};
 use crate::NameComponent;
@@ -40,7 +43,21 @@ impl Etcd {
         prefix: &str,
         timeout: Duration,
     ) -> Result<Self, StoreError> {
-        let gateway = Gateway::new(members, timeout)?;
+        Self::connect_as(members, prefix, timeout, &EtcdAccess::default())
+    }
+
+    /// The same over TLS (`https://HOST:PORT`), as a user of etcd: whatever `access` says.
+    ///
+    /// # Errors
+    /// Those of [`Etcd::connect`]; [`StoreError::Failed`] for files that cannot be read, and for
+    /// members whose URLs are not those of `access`.
+    pub fn connect_as(
+        members: &[String],
+        prefix: &str,
+        timeout: Duration,
+        access: &EtcdAccess,
+    ) -> Result<Self, StoreError> {
+        let gateway = Gateway::new(members, timeout, access)?;
         let prefix = prefix.trim_matches('/').to_owned();
         let mut store = Self { gateway, prefix, uid: 0 };
         store.uid = store.prepare()?;

@@ -4,12 +4,13 @@
 //! killed, so there is nothing to do at the end.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use corbie_naming::store::embedded::Embedded;
-use corbie_naming::store::etcd::Etcd;
+use corbie_naming::store::etcd::{Etcd, EtcdAccess, EtcdUser};
 use corbie_naming::store::{Store, StoreError};
 use corbie_naming::{Limits, NamingServer};
 
@@ -33,6 +34,7 @@ pub(super) fn table() -> Command {
                      etcd://HOST:PORT[,HOST:PORT…][/PREFIX], shared by several servers",
         ))
         .arg(flag("print-reference", "Print the reference of the root context as first line"))
+        .args(etcd_arguments())
         .args(limits().into_iter().map(LimitFlag::argument))
         .args(serving::arguments())
         .args(session::arguments())
@@ -47,7 +49,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     let log = Log::start(matches)?;
     let (session, metrics) = serving::session(matches, &log)?;
     let place = matches.get_one::<String>("store").map_or("", String::as_str);
-    let store = open(place)?;
+    let store = open(place, matches)?;
     let server = NamingServer::start(session.orb(), store, limits_of(matches)?)
         .map_err(|exception| Failure::new(format!("cannot serve names: {exception}")))?;
     // Requests for objects that were never here are refused, and do not wait for one.
@@ -65,21 +67,63 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     serving::run(until)
 }
 
-fn open(place: &str) -> Result<Arc<dyn Store>, Failure> {
+/// How etcd is reached. What is secret is in files, as other users see the arguments of a process.
+fn etcd_arguments() -> [Arg; 5] {
+    let flag = |name, value, help| {
+        Arg::new(name).long(name).value_name(value).help(help).help_heading("etcd")
+    };
+    let file = |name, help| flag(name, "FILE", help).value_parser(value_parser!(PathBuf));
+    [
+        file(
+            "etcd-trust",
+            "Authorities (PEM) that the certificates of etcd's members are of; with them all is \
+             sent over TLS",
+        ),
+        file("etcd-certificate", "The server's own certificate (PEM) for etcd")
+            .requires_all(["etcd-key", "etcd-trust"]),
+        file("etcd-key", "The key of that certificate (PEM)").requires("etcd-certificate"),
+        flag("etcd-user", "NAME", "The user of etcd that the server is")
+            .requires_all(["etcd-password-file", "etcd-trust"]),
+        file("etcd-password-file", "A file whose first line is the password of that user")
+            .requires("etcd-user"),
+    ]
+}
+
+fn etcd_access(matches: &ArgMatches) -> EtcdAccess {
+    let file = |name| matches.get_one::<PathBuf>(name).cloned();
+    let user = matches.get_one::<String>("etcd-user").cloned();
+    EtcdAccess {
+        trust: file("etcd-trust"),
+        certificate: file("etcd-certificate").zip(file("etcd-key")),
+        user: user
+            .zip(file("etcd-password-file"))
+            .map(|(name, password_file)| EtcdUser { name, password_file }),
+    }
+}
+
+fn open(place: &str, matches: &ArgMatches) -> Result<Arc<dyn Store>, Failure> {
+    let access = etcd_access(matches);
     let Some(cluster) = place.strip_prefix("etcd://") else {
+        if access.trust.is_some() {
+            return Err(Failure::usage(format!(
+                "--etcd-trust is for a store in etcd, and `{place}` is a file"
+            )));
+        }
         let store = Embedded::open(place).map_err(|error| unusable(&error))?;
         return Ok(Arc::new(store));
     };
     let (members, prefix) = cluster.split_once('/').unwrap_or((cluster, ETCD_PREFIX));
+    let scheme = if access.trust.is_some() { "https" } else { "http" };
     let members: Vec<String> =
-        members.split(',').filter(|m| !m.is_empty()).map(|m| format!("http://{m}")).collect();
+        members.split(',').filter(|m| !m.is_empty()).map(|m| format!("{scheme}://{m}")).collect();
     if members.is_empty() {
         return Err(Failure::usage(format!(
             "`{place}` names no member; it should be etcd://HOST:PORT/PREFIX"
         )));
     }
     let prefix = if prefix.is_empty() { ETCD_PREFIX } else { prefix };
-    let store = Etcd::connect(&members, prefix, ETCD_TIMEOUT).map_err(|error| unusable(&error))?;
+    let store = Etcd::connect_as(&members, prefix, ETCD_TIMEOUT, &access)
+        .map_err(|error| unusable(&error))?;
     Ok(Arc::new(store))
 }
 
