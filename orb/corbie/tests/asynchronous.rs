@@ -7,7 +7,7 @@ mod echo;
 
 use corbie::codegen::Marshal;
 use corbie::{Operation, Reply, ReplySink, SystemException};
-use echo::{Echo, as_client, loopback_orb, serve};
+use echo::{Echo, IN_ORDER, as_client, loopback_orb, serve};
 use std::sync::mpsc;
 
 const DOUBLE: Operation = Operation::twoway("double");
@@ -95,7 +95,7 @@ fn synchronous_calls_wait_in_every_way() {
 
 #[test]
 fn a_synchronous_call_does_not_overtake_asynchronous_ones() {
-    let (server, echo, noted) = serve(&[]);
+    let (server, echo, noted) = serve(&IN_ORDER);
     let client = loopback_orb(&[]);
     let echo = as_client(&client, &echo);
     const NOTE: Operation = Operation::twoway("note");

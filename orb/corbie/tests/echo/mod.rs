@@ -364,6 +364,10 @@ pub fn lend_a_thread(orb: &Orb) {
     }
 }
 
+/// For servers whose requests of one connection are to be served in their order. Otherwise, while
+/// the system does not run the thread of an upcall for a while, another thread serves the next.
+pub const IN_ORDER: [&str; 4] = ["-ORBPoolThreadsMin", "1", "-ORBPoolThreadsMax", "1"];
+
 /// A server of one echo object.
 pub fn serve(more: &[&str]) -> (Orb, Echo, mpsc::Receiver<i64>) {
     let orb = loopback_orb(more);
