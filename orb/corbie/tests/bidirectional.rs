@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod echo;
+#[path = "bidirectional/namespaces.rs"]
+mod namespaces;
 #[path = "bidirectional/offers.rs"]
 mod offers;
 
@@ -315,6 +317,25 @@ fn a_client_that_has_gone_is_not_there() {
             is_known.then_some(lost)
         });
         assert_eq!(gone.unwrap().completed, CompletionStatus::No, "{strategy}");
+        server.shutdown(true);
+    }
+}
+
+#[test]
+fn clients_that_offer_nothing_are_served_and_called_back_as_ever() {
+    for strategy in STRATEGIES {
+        let (server, echo) = server(&["-ORBServerConcurrency", strategy]);
+        let (normal, own, noted) = serve(&[]);
+        let theirs = as_client(&normal, &echo);
+        for value in 0..9 {
+            assert_eq!(theirs.call_back(&own, value).unwrap(), 2 * value, "{strategy}");
+            assert_eq!(asynchronously(&theirs, value), 2 * value, "{strategy}");
+        }
+        theirs.0.locate().unwrap();
+        as_client(&server, &own).note(4).unwrap();
+        assert_eq!(noted.recv_timeout(PATIENCE).unwrap(), 4, "{strategy}");
+        assert_eq!(accepted(&normal), 2, "{strategy}: for calls that wait, and for oneways");
+        normal.shutdown(true);
         server.shutdown(true);
     }
 }

@@ -300,6 +300,10 @@ impl SettingValue for Vec<ListenEndpoint> {
     }
 
     fn add(&mut self, later: Self) {
+        // `none` takes back what stands before it.
+        if later.is_empty() {
+            self.clear();
+        }
         self.extend(later);
     }
 }

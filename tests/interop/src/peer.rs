@@ -1,7 +1,7 @@
 //! The Rust side of the catalogue as a process.
 //!
 //! ```text
-//! corbie-interop peer server [--style plain|amh|async|dsi] [-ORB…]
+//! corbie-interop peer server [--style plain|amh|async|dsi] [--never-connect] [-ORB…]
 //!     prints "ior IOR:…" and "ready"; ends when standard input closes
 //! corbie-interop peer both [--feature NAME]… [--bulk OCTETS] [-ORB…]
 //!     client and server in one process, which is what collocation is about
@@ -24,6 +24,7 @@ mod yard;
 use crate::values::Different;
 use asynchrony::Style;
 use corbie::Orb;
+use corbie::access::{EgressRules, Otherwise};
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
@@ -53,6 +54,10 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
 fn start(arguments: &[String]) -> Result<usize, Different> {
     let mut rest = arguments.to_vec();
     let orb = Orb::builder().arguments(&mut rest).build()?;
+    if rest.iter().any(|word| word == "--never-connect") {
+        rest.retain(|word| word != "--never-connect");
+        orb.set_egress(EgressRules::otherwise(Otherwise::Refuse));
+    }
     if rest.first().is_some_and(|word| word == "both") {
         let server = Orb::builder().arguments(&mut arguments.to_vec()).build()?;
         let root = server::activate_root(&server, Style::default())?;

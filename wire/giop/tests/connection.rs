@@ -57,14 +57,16 @@ fn each_end_gets_what_its_roles_say() {
 }
 
 #[test]
-fn where_both_ends_ask_an_id_says_which_of_them_did() {
+fn where_both_ends_ask_an_answer_has_an_id_of_this_end() {
     for (opened, own, of_peer) in [(true, 4, 5), (false, 5, 4)] {
         let roles = Roles::both(opened);
-        assert_eq!(incoming(roles, &request(V, O, of_peer, b"")), Ok(Incoming::Request));
-        assert_eq!(incoming(roles, &reply(V, O, own, b"")), Ok(Incoming::Reply));
-        for octets in [request(V, O, own, b""), reply(V, O, of_peer, b"")] {
-            assert_eq!(incoming(roles, &octets).unwrap_err().kind(), GiopErrorKind::WrongRole);
+        // A client that has not offered its connection gives all ids.
+        for id in [own, of_peer] {
+            assert_eq!(incoming(roles, &request(V, O, id, b"")), Ok(Incoming::Request));
         }
+        assert_eq!(incoming(roles, &reply(V, O, own, b"")), Ok(Incoming::Reply));
+        let foreign = incoming(roles, &reply(V, O, of_peer, b"")).unwrap_err();
+        assert_eq!(foreign.kind(), GiopErrorKind::WrongRole);
         for number in [0, 1, 77, u32::MAX >> 1] {
             let id = roles.ids.id(number);
             assert_eq!(roles.ids.number(id), Some(number));

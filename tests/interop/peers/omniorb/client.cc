@@ -497,7 +497,8 @@ void references() {
   feature("callback", [it] {
     CallbackServant* servant = new CallbackServant;
     PortableServer::ObjectId_var id = root_poa->activate_object(servant);
-    Callback_var mine = servant->_this();
+    CORBA::Object_var reference = root_poa->id_to_reference(id);
+    Callback_var mine = Callback::_narrow(reference);
     servant->_remove_ref();
     Callback_var back = it->bounce(mine);
     expect(back->_is_equivalent(mine), "the reference that came back is another one");

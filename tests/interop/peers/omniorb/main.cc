@@ -1,8 +1,9 @@
 // The omniORB peer of Corbie's interoperability tests.
 //
-//   omni_peer server [--latin1] [--style plain|dsi] [-ORB...]
+//   omni_peer server [--latin1] [--bidirectional] [--style plain|dsi] [-ORB...]
 //                                                   prints "ior IOR:..." and "ready"; ends when stdin closes
-//   omni_peer client REFERENCE [--feature NAME]... [--bulk OCTETS] [--restart] [--latin1] [-ORB...]
+//   omni_peer client REFERENCE [--feature NAME]... [--bulk OCTETS] [--restart] [--latin1]
+//                                                   [--bidirectional] [-ORB...]
 //                                                   prints "ok NAME" or "FAIL NAME reason" for each feature
 
 #include <unistd.h>
@@ -20,6 +21,17 @@ static int serve(CORBA::ORB_ptr orb) {
   while (read(0, &c, 1) > 0) {
   }
   return 0;
+}
+
+// omniORB wants the policy on both sides: a server takes an offer for an object of such a POA.
+static PortableServer::POA_ptr bidirectional_poa(CORBA::ORB_ptr orb, PortableServer::POAManager_ptr manager) {
+  CORBA::Any both;
+  both <<= BiDirPolicy::BOTH;
+  CORBA::PolicyList policies;
+  policies.length(2);
+  policies[0] = orb->create_policy(BiDirPolicy::BIDIRECTIONAL_POLICY_TYPE, both);
+  policies[1] = root_poa->create_implicit_activation_policy(PortableServer::IMPLICIT_ACTIVATION);
+  return root_poa->create_POA("bidirectional", manager, policies);
 }
 
 static int run(int argc, char** argv) {
@@ -40,6 +52,8 @@ static int run(int argc, char** argv) {
   root_poa = PortableServer::POA::_narrow(o);
   PortableServer::POAManager_var manager = root_poa->the_POAManager();
   manager->activate();
+  for (int i = 1; i < argc; i++)
+    if (std::string(argv[i]) == "--bidirectional") root_poa = bidirectional_poa(orb, manager);
   const std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "server") {
     serve(orb);

@@ -38,7 +38,8 @@ Named_ptr named(const std::string& name) {
   if (CORBA::is_nil(slot)) {
     NamedServant* servant = new NamedServant(name);
     PortableServer::ObjectId_var id = root_poa->activate_object(servant);
-    slot = servant->_this();
+    CORBA::Object_var reference = root_poa->id_to_reference(id);
+    slot = Named::_narrow(reference);
     servant->_remove_ref();
   }
   return Named::_duplicate(slot);
@@ -536,7 +537,8 @@ class ReferencesServant : public POA_Interop::References {
   Named_ptr gone() override {
     NamedServant* servant = new NamedServant("gone");
     PortableServer::ObjectId_var id = root_poa->activate_object(servant);
-    Named_var r = servant->_this();
+    CORBA::Object_var reference = root_poa->id_to_reference(id);
+    Named_var r = Named::_narrow(reference);
     root_poa->deactivate_object(id);
     servant->_remove_ref();
     return r._retn();

@@ -7,8 +7,8 @@ use crate::values::{self, *};
 use corbie::idl::Wstring;
 use corbie::types::{Any, TypeCode};
 use corbie::{
-    CompletionStatus, LongDouble, Marshal, Minor, Object, Orb, Poa, SystemException,
-    SystemExceptionKind, WChar, minor,
+    Bidirectional, CompletionStatus, ImplicitActivation, LongDouble, Marshal, Minor, Object, Orb,
+    Poa, SystemException, SystemExceptionKind, WChar, minor,
 };
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -29,7 +29,18 @@ pub(crate) struct Side {
 impl Side {
     pub(super) fn new(orb: &Orb) -> Result<Side, Different> {
         let poa = orb.root_poa()?;
-        poa.the_poa_manager().activate().map_err(corbie::SystemException::from)?;
+        let manager = poa.the_poa_manager();
+        manager.activate().map_err(corbie::SystemException::from)?;
+        let poa = match orb.settings().bidirectional {
+            Bidirectional::Normal => poa,
+            both => poa
+                .create_poa(
+                    "bidirectional",
+                    Some(&manager),
+                    &[both.into(), ImplicitActivation::Implicit.into()],
+                )
+                .map_err(super::server::failed)?,
+        };
         Ok(Side { orb: orb.clone(), poa, named: Arc::default(), mismatch: Arc::default() })
     }
 

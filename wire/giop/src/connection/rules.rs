@@ -40,7 +40,7 @@ impl Roles {
     /// What a whole message of the reader is to this end.
     ///
     /// # Errors
-    /// `WrongRole`: a message, or a request id, that the peer may not send. `PeerReportedError`: a
+    /// `WrongRole`: an answer with a request id that this end does not give. `PeerReportedError`: a
     /// MessageError.
     #[inline]
     pub fn incoming(self, message: &Message<'_>) -> Result<Incoming, GiopError> {
@@ -53,19 +53,20 @@ impl Roles {
             MessageKind::CloseConnection => Incoming::CloseConnection,
             kind @ (MessageKind::MessageError | MessageKind::Fragment) => return Err(ends(kind)),
         };
-        if self.ids != RequestIds::All {
-            self.check_id(message, incoming)?;
+        let is_answer = matches!(incoming, Incoming::Reply | Incoming::LocateReply);
+        if self.ids != RequestIds::All && is_answer {
+            self.check_id(message)?;
         }
         Ok(incoming)
     }
 
-    /// Where both ends ask, an id says which end gave it.
+    /// Where both ends ask, an id says which end gave it: an answer has one of this end. A request
+    /// may have any: a client that does not offer its connection counts as it likes, and ids of
+    /// requests that come are never compared with those of requests that go.
     #[cold]
-    fn check_id(self, message: &Message<'_>, incoming: Incoming) -> Result<(), GiopError> {
+    fn check_id(self, message: &Message<'_>) -> Result<(), GiopError> {
         let Some(id) = message.request_id()? else { return Ok(()) };
-        let is_own = self.ids.number(id).is_some();
-        let has_to_be_own = matches!(incoming, Incoming::Reply | Incoming::LocateReply);
-        if is_own == has_to_be_own {
+        if self.ids.number(id).is_some() {
             return Ok(());
         }
         let found = format_args!("{id} of {:?}, an id of the other end", message.header.kind);

@@ -36,16 +36,20 @@ public final class Peer {
         p.setProperty("jacorb.retry_interval", "100");
         Set<String> features = new HashSet<>();
         int bulk = 10 << 20;
-        boolean restart = false;
+        boolean restart = false, bidirectional = false;
         for (int i = 1; i < args.length; i++) {
             if (args[i].equals("--feature")) features.add(args[++i]);
             else if (args[i].equals("--bulk")) bulk = Integer.parseInt(args[++i]);
             else if (args[i].equals("--style")) Servants.dynamicCalls = args[++i].equals("dsi");
             else if (args[i].equals("--restart")) restart = true;
+            else if (args[i].equals("--bidirectional")) bidirectional = true;
             else if (args[i].matches("[\\w.]+=.*")) p.setProperty(args[i].split("=", 2)[0], args[i].split("=", 2)[1]);
         }
         if (features.contains("tls_old_versions")) TlsAttacks.allowOldVersions();
         // The code sets are read once for each virtual machine, and from the system's properties.
+        if (bidirectional)
+            p.setProperty("org.omg.PortableInterceptor.ORBInitializerClass.bidir_init",
+                "org.jacorb.orb.giop.BiDirConnectionInitializer");
         for (String name : p.stringPropertyNames()) System.setProperty(name, p.getProperty(name));
         org.omg.CORBA.ORB orb = org.omg.CORBA.ORB.init(new String[0], p);
         Values.orb = orb;
@@ -54,6 +58,7 @@ public final class Peer {
             in -> in.read_value(new org.jacorb.orb.ExceptionHolderImpl((org.jacorb.orb.ORB) orb)));
         Servants.root = POAHelper.narrow(orb.resolve_initial_references("RootPOA"));
         Servants.root.the_POAManager().activate();
+        if (bidirectional) Servants.root = bidirectional(orb, Servants.root);
         int status;
         try {
             status = args[0].equals("server") ? serve(orb) : call(orb, args[1], features, bulk, restart);
@@ -64,6 +69,18 @@ public final class Peer {
         }
         System.out.flush();
         Runtime.getRuntime().halt(status);
+    }
+
+    private static org.omg.PortableServer.POA bidirectional(org.omg.CORBA.ORB orb, org.omg.PortableServer.POA root)
+        throws Exception {
+        org.omg.CORBA.Any both = orb.create_any();
+        org.omg.BiDirPolicy.BidirectionalPolicyValueHelper.insert(both, org.omg.BiDirPolicy.BOTH.value);
+        org.omg.CORBA.Policy[] policies = {
+            orb.create_policy(org.omg.BiDirPolicy.BIDIRECTIONAL_POLICY_TYPE.value, both),
+            root.create_implicit_activation_policy(
+                org.omg.PortableServer.ImplicitActivationPolicyValue.IMPLICIT_ACTIVATION),
+        };
+        return root.create_POA("bidirectional", root.the_POAManager(), policies);
     }
 
     private static int serve(org.omg.CORBA.ORB orb) throws Exception {
