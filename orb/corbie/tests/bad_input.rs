@@ -494,7 +494,7 @@ fn a_client_that_reads_slowly_loses_no_reply() {
         }
         let deadline = Instant::now() + PATIENCE;
         // More waits than a thread may queue for a request.
-        while is_crowd && scene.server.statistics().memory.sending < 30 << 20 {
+        while is_crowd && scene.server.statistics().memory.sending < 17 << 20 {
             assert!(Instant::now() < deadline, "{strategy}: {:?}", scene.server.statistics());
             std::thread::yield_now();
         }

@@ -8,10 +8,12 @@
 mod asking;
 mod failure;
 mod journal;
+mod known;
 mod planning;
 mod retention;
 mod work;
 
+use crate::bounds;
 use crate::idl::{Accepted, Job, Outcome, Phase, Violation};
 use crate::messages::{Component, Done, Request, accepted, not_kept, not_mine, refused};
 use crate::peers::Peers;
@@ -20,9 +22,12 @@ use asking::{Asking, ToldOrder};
 use corbie_store::StoreFailure;
 use failure::Failure;
 use journal::Journal;
-use std::collections::{BTreeMap, BTreeSet};
+use known::KnownJobs;
+use planning::nowhere;
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -48,6 +53,13 @@ pub struct AdvisorOptions {
     pub keep_ended: Duration,
     /// Outcomes kept at most; the oldest go first.
     pub keep_ended_max: usize,
+    /// Jobs that wait or run at most, and their octets; of those that have ended as many octets are
+    /// kept. More are refused.
+    pub jobs_max: usize,
+    /// See `jobs_max`.
+    pub jobs_octets_max: usize,
+    /// Octets of requests for schedules that wait at most; more are answered that they cannot.
+    pub requests_octets_max: usize,
     /// A machine whose last report is older takes no jobs, nor does one whose daemon did not
     /// answer for so long; its jobs go elsewhere.
     pub silence: Duration,
@@ -67,6 +79,9 @@ impl AdvisorOptions {
             starts_max: 20,
             keep_ended: Duration::from_secs(24 * 3600),
             keep_ended_max: 10_000,
+            jobs_max: 100_000,
+            jobs_octets_max: 64 << 20,
+            requests_octets_max: 128 << 20,
             silence: Duration::from_secs(5),
         }
     }
@@ -101,7 +116,9 @@ struct AdvisorShared {
     /// journal and known, so that none is undone by another thread's.
     changes: Mutex<()>,
     /// Lock "jobs": not held in calls or the journal is written.
-    jobs: Mutex<BTreeMap<String, Accepted>>,
+    jobs: Mutex<KnownJobs>,
+    /// Octets of the requests for schedules that wait for the thread.
+    requests_octets: AtomicUsize,
     failure: Failure,
     /// Jobs with a violation that the thread has not looked at yet: one of each at most. Lock
     /// "complaints".
@@ -109,15 +126,46 @@ struct AdvisorShared {
 }
 
 impl AdvisorShared {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Accepted>> {
+    fn lock(&self) -> MutexGuard<'_, KnownJobs> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes a new job down. Submitted twice at once, it is one job.
     fn accept(&self, job: Accepted) -> Result<(), StoreFailure> {
         let job = self.journal.add(&job)?;
-        self.lock().entry(job.what.id.clone()).or_insert(job);
+        let mut jobs = self.lock();
+        if !jobs.contains_key(&job.what.id) {
+            jobs.insert(job);
+        }
         Ok(())
+    }
+
+    /// Why no such job is accepted now, if it is not.
+    fn refusal_of(&self, job: &Job) -> Option<String> {
+        let (most, most_octets) = (self.options.jobs_max, self.options.jobs_octets_max);
+        let (open, octets) = self.lock().open();
+        bounds::refusal_of(job).or_else(|| {
+            let is_full =
+                open >= most || octets.saturating_add(bounds::octets_of(job)) > most_octets;
+            let bound = format!("of {most} at most and {most_octets} octets; try again later");
+            is_full.then(|| format!("{open} jobs with {octets} octets wait or run, {bound}"))
+        })
+    }
+
+    /// Why no schedule is made for such a job now, if none is; else it waits for the thread.
+    fn take_request(&self, job: &Job) -> Result<(), String> {
+        bounds::refusal_of(job).map_or(Ok(()), Err)?;
+        let (octets, most) = (bounds::octets_of(job), self.options.requests_octets_max);
+        let within = |waiting: usize| waiting.checked_add(octets).filter(|all| *all <= most);
+        let (set, get) = (Ordering::AcqRel, Ordering::Acquire);
+        let taken = self.requests_octets.fetch_update(set, get, within);
+        let full = |waiting| format!("requests of {waiting} octets wait, of {most} at most");
+        taken.map(drop).map_err(full)
+    }
+
+    /// The thread has taken a request.
+    fn request_taken(&self, job: &Job) {
+        self.requests_octets.fetch_sub(bounds::octets_of(job), Ordering::AcqRel);
     }
 
     fn changes(&self) -> MutexGuard<'_, ()> {
@@ -146,7 +194,7 @@ impl AdvisorShared {
     /// Writes a job down and then changes what is known of it.
     fn change(&self, job: Accepted) -> Result<(), StoreFailure> {
         self.journal.write(std::slice::from_ref(&job))?;
-        self.lock().insert(job.what.id.clone(), job);
+        self.lock().insert(job);
         Ok(())
     }
 }
@@ -163,7 +211,7 @@ impl Advisor {
         peers: Peers,
     ) -> Result<Self, StoreFailure> {
         let journal = Journal::open(path)?;
-        let jobs = journal.read()?.into_iter().map(|job| (job.what.id.clone(), job)).collect();
+        let jobs = journal.read()?.into_iter().collect();
         let daemons = peers.clone().with_patience(DAEMON_PATIENCE);
         let (changes, jobs) = (Mutex::default(), Mutex::new(jobs));
         let failure = Failure::default();
@@ -175,6 +223,7 @@ impl Advisor {
             journal,
             changes,
             jobs,
+            requests_octets: AtomicUsize::new(0),
             failure,
             complaints,
         });
@@ -198,6 +247,9 @@ impl Advisor {
         }
         if self.shared.lock().contains_key(&job.id) {
             return done(Ok(accepted().into()));
+        }
+        if let Some(why) = self.shared.refusal_of(&job) {
+            return done(Ok(refused(why).into()));
         }
         let state = Outcome { job: job.id.clone(), state: Phase::Waiting, ..Outcome::default() };
         let accepted_at = now_s();
@@ -226,7 +278,10 @@ impl Component for Advisor {
             return done(Err(failure::refusal(&why)));
         }
         match request {
-            Request::Schedule(job) => self.todo(Work::Schedule(job, done)),
+            Request::Schedule(job) => match self.shared.take_request(&job) {
+                Ok(()) => self.todo(Work::Schedule(job, done)),
+                Err(why) => done(Ok(nowhere(&job, &why).into())),
+            },
             Request::Submit(job) => self.submit(job, done),
             Request::OutcomeOf(which) => done(Ok(self.outcome(&which.id).into())),
             Request::Violated(violation) => {

@@ -5,10 +5,11 @@
 //! knows nothing of CORBA and can be used alone, as `corbie mshn schedule` does.
 #![forbid(unsafe_code)]
 
-// layers: error host messages schedule unique < socket address < mechanism < peers system <
+// layers: bounds error host messages schedule unique < socket address < mechanism < peers system <
 //    client_library channel_server requirements status_server < advisor daemon < node
 mod address;
 mod advisor;
+mod bounds;
 pub mod channel_server;
 pub mod client_library;
 mod daemon;

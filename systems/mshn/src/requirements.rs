@@ -10,8 +10,9 @@ mod shares;
 pub use gather::RequirementProxy;
 
 use crate::address::Address;
+use crate::bounds;
 use crate::idl::{News, Usage};
-use crate::messages::{Component, Done, Request, Role, accepted, not_kept, not_mine, refused};
+use crate::messages::{Component, Done, Request, Role, not_kept, not_mine, refused};
 use crate::peers::Peers;
 use corbie_store::{StoreFailure, StoreFile};
 use shares::Shares;
@@ -112,11 +113,19 @@ fn is_sound(used: &Usage) -> bool {
     is_time(used.wall_s) && is_time(used.processor_s)
 }
 
+/// Why a record is refused, if it is.
+fn refusal_of(used: &Usage) -> Option<String> {
+    let names = [&used.application, &used.format, &used.machine];
+    bounds::too_long(names).or_else(|| (!is_sound(used)).then(|| UNSOUND.to_owned()))
+}
+
 impl Component for RequirementDatabase {
     fn serve(&self, request: Request, done: Done) {
         let outcome = match request {
-            Request::Record(used) if !is_sound(&used) => Ok(refused(UNSOUND).into()),
-            Request::Record(used) => self.shares.record(&used).map(|()| accepted().into()),
+            Request::Record(used) => match refusal_of(&used) {
+                Some(why) => Ok(refused(why).into()),
+                None => self.shares.record(&used).map(Into::into),
+            },
             Request::MeansOf(which) => self.shares.means_of(&which.name).map(Into::into),
             Request::NewsSince(known) => self.shares.news_since(&known).map(Into::into),
             other => return done(Err(not_mine(&other))),

@@ -10,6 +10,7 @@ mod watching;
 pub use filter::StatusProxy;
 
 use crate::address::Address;
+use crate::bounds::{self, MACHINES_MAX, WATCHES_MAX};
 use crate::idl::{MachineStatus, MachineStatuses, Receipt, StatusReport, Violation, WatchOrder};
 use crate::messages::{Component, Done, Request, Role, accepted, not_mine, refused};
 use crate::peers::Peers;
@@ -72,19 +73,35 @@ impl StatusServer {
         if machine.is_empty() {
             return refused("a report needs the name of its machine");
         }
-        self.lock().machines.insert(machine, (Instant::now(), status));
+        if let Some(why) = bounds::too_long([&machine]) {
+            return refused(why);
+        }
+        let mut state = self.lock();
+        if state.machines.len() >= MACHINES_MAX && !state.machines.contains_key(&machine) {
+            return refused(format!("{MACHINES_MAX} machines are known, as many as may be"));
+        }
+        state.machines.insert(machine, (Instant::now(), status));
+        drop(state);
         self.look();
         accepted()
     }
 
-    fn watch(&self, order: WatchOrder) {
-        let now = Instant::now();
-        match self.lock().watched.entry(order.job.clone()) {
+    fn watch(&self, order: WatchOrder) -> Receipt {
+        if let Some(why) = bounds::too_long([&order.job, &order.machine, &order.advisor]) {
+            return refused(why);
+        }
+        let (now, mut state) = (Instant::now(), self.lock());
+        let is_full = state.watched.len() >= WATCHES_MAX;
+        match state.watched.entry(order.job.clone()) {
             Entry::Occupied(mut known) => known.get_mut().again(order, now),
+            Entry::Vacant(_) if is_full => {
+                return refused(format!("{WATCHES_MAX} jobs are watched, as many as may be"));
+            }
             Entry::Vacant(place) => {
                 place.insert(Watched::new(order, now));
             }
         }
+        accepted()
     }
 
     fn status(&self, machine: &str) -> StatusReport {
@@ -140,10 +157,7 @@ impl Component for StatusServer {
         let reply = match request {
             Request::Report(status) => self.report(status).into(),
             Request::Status(which) => self.status(&which.machine).into(),
-            Request::Watch(order) => {
-                self.watch(order);
-                accepted().into()
-            }
+            Request::Watch(order) => self.watch(order).into(),
             Request::Unwatch(which) => {
                 self.lock().watched.remove(&which.id);
                 accepted().into()

@@ -7,7 +7,7 @@ mod fixture;
 
 use corbie::{CompletionStatus, Object, Orb, SystemException, minor};
 use corbie_mshn::idl::{
-    MachineStatus, Phase, Receipt, Requirements, Scope, StatusReport, Usage, Violation,
+    MachineStatus, Phase, Receipt, Requirements, Scope, StatusReport, Usage, Violation, WatchOrder,
 };
 use corbie_mshn::messages::{Component, Done, Request, Role, accepted};
 use corbie_mshn::node::{self, Kind};
@@ -38,6 +38,67 @@ fn a_senseless_record_is_refused() {
         let receipt: Receipt = peers.ask(&to, &record).unwrap();
         assert!(!receipt.accepted && receipt.why.contains("1e9"), "{wall_s}: {receipt:?}");
     }
+}
+
+/// A peer that is allowed to use a system makes as many jobs and records as it can, and as large
+/// ones.
+#[test]
+fn what_peers_that_are_allowed_may_have_kept_is_bounded() {
+    let mut system = System::start(MechanismName::Asynchronous);
+    let options = AdvisorOptions {
+        jobs_max: 40,
+        jobs_octets_max: 256 << 10,
+        requests_octets_max: 64 << 10,
+        // Its thread takes its time for each schedule.
+        pause: Duration::from_millis(20),
+        batch_max: 1,
+        ..AdvisorOptions::new("a")
+    };
+    system.join(&Kind::StatusServer(StatusOptions::default()), "s");
+    system.join(&Kind::RequirementDatabase, "r");
+    system.join(&Kind::Advisor(options), "a");
+    let (_, peers) = system.peers();
+    let advisor = Address::any(Role::Advisor);
+    let submit = |id: &str, octets: usize| -> Receipt {
+        let job = shell(id, &[("only", &"x".repeat(octets))]);
+        peers.ask(&advisor, &Request::Submit(job)).unwrap()
+    };
+    // No machine runs them, so they wait: by octets, by number, and each by its own.
+    let large = (0..10).filter(|n| submit(&format!("large {n}"), 60_000).accepted).count();
+    assert_eq!(large, 4, "of 60 KB each in 256 KiB");
+    let small = (0..100).filter(|n| submit(&format!("small {n}"), 10).accepted).count();
+    assert!(small > 10 && small <= 36, "{small} beside {large}");
+    assert!(submit("small 0", 10).accepted, "it is known");
+    for (id, octets, why) in [("too large", 70_000, "65536"), (&"n".repeat(300), 1, "256")] {
+        let receipt = submit(id, octets);
+        assert!(!receipt.accepted && receipt.why.contains(why), "{receipt:?}");
+    }
+    let full = submit("one more", 10);
+    assert!(!full.accepted && full.why.contains("wait or run"), "{full:?}");
+    // Requests for schedules that wait for its thread.
+    let (sender, answers) = channel();
+    for number in 0..40 {
+        let (sender, id) = (sender.clone(), format!("request {number}"));
+        let job = shell(&id, &[("only", &"x".repeat(20_000))]);
+        let done = move |answer: Result<_, SystemException>| {
+            let placement = answer.and_then(corbie_mshn::idl::Placement::try_from);
+            sender.send(placement.unwrap().why).unwrap();
+        };
+        peers.start(&advisor, Request::Schedule(job), Box::new(done));
+    }
+    let whys: Vec<String> = (0..40).map(|_| answers.recv_timeout(PATIENCE).unwrap()).collect();
+    let refused = whys.iter().filter(|why| why.contains("wait, of 65536 at most")).count();
+    assert!((1..40).contains(&refused), "{refused} of 40: {:?}", whys.last());
+    // Names of records, of machines and of what is watched.
+    let database = Address::any(Role::RequirementDatabase);
+    let record = Request::Record(usage(&"n".repeat(300), "only", 1.0));
+    let receipt: Receipt = peers.ask(&database, &record).unwrap();
+    assert!(!receipt.accepted && receipt.why.contains("256"), "{receipt:?}");
+    let machine = "m".repeat(300);
+    let status = Address::any(Role::StatusServer);
+    let watch = WatchOrder { job: "j".to_owned(), machine, ..WatchOrder::default() };
+    let receipt: Receipt = peers.ask(&status, &Request::Watch(watch)).unwrap();
+    assert!(!receipt.accepted && receipt.why.contains("256"), "{receipt:?}");
 }
 
 /// All objects that a system has bound, of those contexts that could be read.

@@ -13,8 +13,8 @@ use corbie_threads::lock::{Ranked, rank};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// The connections whose peers have to take something, by when they are looked at. They are named
-/// only: one that is gone leaves no more behind until then.
+/// The connections whose peers have to take something, by when they are looked at. Only their
+/// numbers are kept, so a connection that has gone leaves no more than its number until then.
 #[derive(Default)]
 pub(crate) struct Untaken(Ranked<rank::Leaf, Agenda<u64>>);
 

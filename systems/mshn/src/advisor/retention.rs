@@ -1,18 +1,23 @@
 //! What the advisor forgets: outcomes of jobs that ended long ago, and the oldest of too many.
 //! Called by its thread now and then.
 
+use super::known::has_ended;
 use super::{AdvisorOptions, AdvisorShared, now_s};
-use crate::idl::{Accepted, Phase};
+use crate::bounds::octets_of_accepted;
+use crate::idl::Accepted;
 use std::collections::BTreeMap;
 
 /// The ids of jobs that are to be forgotten at `now`, in seconds since 1970.
 fn outdated(jobs: &BTreeMap<String, Accepted>, options: &AdvisorOptions, now: f64) -> Vec<String> {
-    let has_ended = |job: &&Accepted| matches!(job.state.state, Phase::Done | Phase::Failed);
-    let mut ended: Vec<&Accepted> = jobs.values().filter(has_ended).collect();
+    let mut ended: Vec<&Accepted> = jobs.values().filter(|job| has_ended(job)).collect();
     ended.sort_by(|a, b| b.ended_at.total_cmp(&a.ended_at));
     let oldest = now - options.keep_ended.as_secs_f64();
-    let is_kept =
-        |place: usize, job: &Accepted| place < options.keep_ended_max && job.ended_at >= oldest;
+    let mut octets = 0;
+    let mut is_kept = |place: usize, job: &Accepted| {
+        octets += octets_of_accepted(job);
+        let is_within = place < options.keep_ended_max && octets <= options.jobs_octets_max;
+        is_within && job.ended_at >= oldest
+    };
     let gone = ended.iter().enumerate().filter(|(place, job)| !is_kept(*place, job));
     gone.map(|(_, job)| job.what.id.clone()).collect()
 }
@@ -36,7 +41,7 @@ pub(super) fn forget(shared: &AdvisorShared) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::idl::{Job, Outcome};
+    use crate::idl::{Job, Outcome, Phase};
     use std::time::Duration;
 
     fn job(id: &str, state: Phase, ended_at: f64) -> (String, Accepted) {

@@ -80,7 +80,10 @@ pub(super) fn work(shared: &AdvisorShared, asking: Asking, todo: &Receiver<Work>
                 let all = std::iter::once(first).chain(todo.try_iter());
                 for work in all.take(DONE_IN_A_ROW) {
                     match work {
-                        Work::Schedule(job, done) => schedules.push((job, done)),
+                        Work::Schedule(job, done) => {
+                            shared.request_taken(&job);
+                            schedules.push((job, done));
+                        }
                         Work::Submitted => rounds.next = Instant::now(),
                         Work::Violated(violation) => rounds.violations.push_back(violation),
                         Work::Told(what) => told(shared, &mut rounds, *what),
@@ -236,7 +239,7 @@ fn start(shared: &AdvisorShared, rounds: &mut Rounds, jobs: Vec<(Accepted, Place
         tracing::error!(%error, "the advisor's journal; jobs wait on");
         return;
     }
-    shared.lock().extend(written.into_iter().map(|job| (job.what.id.clone(), job)));
+    written.into_iter().for_each(|job| shared.lock().insert(job));
     drop(changes);
     for (job, place) in placed {
         let completes_in_s = place.completes_in_s;

@@ -1,7 +1,7 @@
 //! The proxy of the requirement database: gathers what was used and passes means on, at once when
 //! they differ from what it passed on before, else every so many runs, or after a while.
 
-use super::{UNSOUND, is_sound};
+use super::refusal_of;
 use crate::address::Address;
 use crate::idl::Usage;
 use crate::messages::{Component, Done, Request, accepted, refused};
@@ -112,13 +112,15 @@ impl Gathered {
 impl Component for RequirementProxy {
     fn serve(&self, request: Request, done: Done) {
         let request = match request {
-            Request::Record(used) if !is_sound(&used) => {
-                return done(Ok(refused(UNSOUND).into()));
+            Request::Record(used) => {
+                if let Some(why) = refusal_of(&used) {
+                    return done(Ok(refused(why).into()));
+                }
+                match self.gather(used) {
+                    Some(mean) => Request::Record(mean),
+                    None => return done(Ok(accepted().into())),
+                }
             }
-            Request::Record(used) => match self.gather(used) {
-                Some(mean) => Request::Record(mean),
-                None => return done(Ok(accepted().into())),
-            },
             other => other,
         };
         self.peers.start(&self.upstream, request, done);

@@ -4,8 +4,12 @@
 //! A share is changed by its origin only and numbered there, so replicas that hand each other what
 //! is new come to have the same shares, in whatever order and however often they do it.
 
-use crate::idl::{Known, News, Requirements, Seen, Share, Usage};
-use corbie_store::redb::{self, ReadTransaction, ReadableTable, TableDefinition, WriteTransaction};
+use crate::bounds;
+use crate::idl::{Known, News, Receipt, Requirements, Seen, Share, Usage};
+use crate::messages::{accepted, refused};
+use corbie_store::redb::{
+    self, ReadTransaction, ReadableTable, ReadableTableMetadata, TableDefinition, WriteTransaction,
+};
 use corbie_store::{StoreFailure, StoreFile};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -32,6 +36,8 @@ pub(super) struct Shares {
     origin: String,
     /// The latest version of each origin. Lock "seen": held while shares are written.
     seen: Mutex<BTreeMap<String, u64>>,
+    /// Shares at most.
+    most: u64,
 }
 
 impl Shares {
@@ -51,21 +57,24 @@ impl Shares {
             }
             Ok((origin, seen))
         })?;
-        Ok(Self { file, origin, seen: Mutex::new(seen) })
+        Ok(Self { file, origin, seen: Mutex::new(seen), most: bounds::RECORDS_MAX })
     }
 
     pub(super) fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// Counts a run, or several, to our own share.
-    pub(super) fn record(&self, used: &Usage) -> Result<(), StoreFailure> {
+    /// Counts a run, or several, to our own share, if there is room for it.
+    pub(super) fn record(&self, used: &Usage) -> Result<Receipt, StoreFailure> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let version = seen.get(&self.origin).copied().unwrap_or(0) + 1;
-        self.file.write(|transaction| {
+        let is_kept = self.file.write(|transaction| {
             let before = {
                 let shares = transaction.open_table(SHARES)?;
                 let found = shares.get(key(used, &self.origin))?;
+                if found.is_none() && shares.len()? >= self.most {
+                    return Ok(false);
+                }
                 found.map(|value| usage(used, value.value()))
             };
             let used = match before {
@@ -73,10 +82,14 @@ impl Shares {
                 Some(before) if super::is_sound(&before) => super::joined(&before, used),
                 _ => Usage { samples: used.samples.max(1), ..used.clone() },
             };
-            write(transaction, &self.origin, version, &used)
+            write(transaction, &self.origin, version, &used).map(|()| true)
         })?;
+        if !is_kept {
+            let most = self.most;
+            return Ok(refused(format!("{most} formats on machines are known, as many as may be")));
+        }
         seen.insert(self.origin.clone(), version);
-        Ok(())
+        Ok(accepted())
     }
 
     /// The means of an application over all shares.
@@ -135,9 +148,16 @@ impl Shares {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let mut now = seen.clone();
         let mut learnt = Vec::new();
-        for share in news.changed.iter().filter(|share| share.origin != self.origin) {
+        let is_new = |share: &&Share| {
+            share.origin != self.origin && bounds::too_long([&share.origin]).is_none()
+        };
+        let mut room = self.room()?;
+        for share in news.changed.iter().filter(is_new) {
+            if super::refusal_of(&share.used).is_some() || !self.has_room(share, &mut room)? {
+                continue;
+            }
             let latest = now.entry(share.origin.clone()).or_default();
-            if share.version > *latest && super::is_sound(&share.used) {
+            if share.version > *latest {
                 *latest = share.version;
                 learnt.push(share);
             }
@@ -152,6 +172,27 @@ impl Shares {
         })?;
         *seen = now;
         Ok(learnt.len())
+    }
+}
+
+impl Shares {
+    /// How many shares more may be kept.
+    fn room(&self) -> Result<u64, StoreFailure> {
+        let known = self.file.read(|transaction| Ok(transaction.open_table(SHARES)?.len()?))?;
+        Ok(self.most.saturating_sub(known))
+    }
+
+    /// Whether a share may be kept: there is room, which it takes, or it is known.
+    fn has_room(&self, share: &Share, room: &mut u64) -> Result<bool, StoreFailure> {
+        if *room > 0 {
+            *room -= 1;
+            return Ok(true);
+        }
+        self.file.read(|transaction| {
+            let shares = transaction.open_table(SHARES)?;
+            let found = shares.get(key(&share.used, &share.origin))?;
+            Ok(found.is_some())
+        })
     }
 }
 
@@ -241,6 +282,25 @@ mod tests {
 
     fn exchange(from: &Shares, to: &Shares) -> usize {
         to.learn(&from.news_since(&to.known()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn shares_are_few_and_those_that_are_known_change_on() {
+        let few = Shares { most: 3, ..replica() };
+        let record = |name: &str| few.record(&run(name, 1.0)).unwrap();
+        assert!(["a", "b", "c", "a"].iter().all(|name| record(name).accepted));
+        let refused = record("d");
+        assert!(!refused.accepted && refused.why.contains("as many as may be"), "{refused:?}");
+        // Of others no more are kept, either.
+        let other = replica();
+        other.record(&run("e", 1.0)).unwrap();
+        other.record(&run("f", 1.0)).unwrap();
+        assert_eq!(exchange(&other, &few), 0);
+        assert_eq!(few.means_of("app").unwrap().means.len(), 3);
+        let roomy = Shares { most: 4, ..few };
+        assert_eq!(exchange(&other, &roomy), 1);
+        other.record(&run("e", 9.0)).unwrap();
+        assert_eq!(exchange(&other, &roomy), 1, "what is known changes on");
     }
 
     #[test]

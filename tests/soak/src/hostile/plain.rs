@@ -1,6 +1,6 @@
-//! What the machine itself does at a time, without any server of ours: one exchange is as many
+//! How long the machine itself takes for a comparable exchange, without any server of ours: as many
 //! messages to and fro between two threads as a round of honest clients makes, and a write that is
-//! on the disk. What it takes longer under attack is no doing of the servers.
+//! on the disk. The report has it beside the rounds: what both take longer is the machine's doing.
 
 use corbie_testkit::servers::ScratchFolder;
 use std::fs::File;
