@@ -7,7 +7,7 @@ use crate::events::corbie::{Mode, Part};
 use crate::mechanism::Mechanism;
 use crate::raw::{RawClient, Sizes};
 use crate::raw_shared::{Shared, SharedClient};
-use crate::raw_stream::Address;
+use crate::raw_stream::{Address, StreamKind};
 use crate::tier::Model;
 use lexopt::prelude::*;
 use std::ffi::OsString;
@@ -61,8 +61,8 @@ pub(crate) enum Command {
     },
     /// Be the server of a raw contender.
     ServeRaw {
-        /// Over a unix socket.
-        unix: bool,
+        /// StreamKind which kind of stream.
+        over: StreamKind,
         /// Without sleeping.
         spin: bool,
         /// Octets of the messages.
@@ -258,11 +258,12 @@ fn sink(parser: &mut lexopt::Parser) -> Result<Command, Failure> {
 fn raw(parser: &mut lexopt::Parser, serve: bool) -> Result<Command, Failure> {
     let mut address = None;
     let mut sizes = None;
-    let (mut unix, mut spin, mut pipelined) = (false, false, false);
+    let (mut over, mut spin, mut pipelined) = (StreamKind::Tcp, false, false);
     let (mut ring, mut words) = (false, false);
     while let Some(argument) = parser.next()? {
         match argument {
-            Long("unix") => unix = true,
+            Long("unix") => over = StreamKind::Unix,
+            Long("tls") => over = StreamKind::Tls,
             Long("spin") => spin = true,
             Long("pipelined") => pipelined = true,
             Long("ring") => ring = true,
@@ -285,7 +286,7 @@ fn raw(parser: &mut lexopt::Parser, serve: bool) -> Result<Command, Failure> {
         return Ok(Command::ServeShared { shared, sizes });
     }
     if serve {
-        return Ok(Command::ServeRaw { unix, spin, sizes });
+        return Ok(Command::ServeRaw { over, spin, sizes });
     }
     let address = address.ok_or("the server's address is missing")?;
     if ring || words {

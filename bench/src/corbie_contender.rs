@@ -9,6 +9,7 @@ use crate::driver::{Client, Failure, count_oneways, serve_until_input_ends};
 use crate::echo::bench::{CubitServant, CubitSkeleton, Echoer, EchoerServant, Many};
 use crate::mechanism::Mechanism;
 use crate::orders::Answer;
+use crate::raw_tls;
 use crate::relay::Relay;
 use corbie::types::ior::profile_tag;
 use corbie::{Ior, Orb, SystemException};
@@ -37,6 +38,13 @@ pub(crate) fn of_one_machine() -> Vec<Contender> {
 pub(crate) fn unix(series: &str) -> Contender {
     const ARGUMENTS: &[&str] =
         &["--unix", "-ORBWaitStrategy", "block", "-ORBServerWaitStrategy", "block"];
+    Contender::new(series, "", Family::Corbie, ARGUMENTS)
+}
+
+/// Over TLS, waiting as [`smi`] does.
+pub(crate) fn tls(series: &str) -> Contender {
+    const ARGUMENTS: &[&str] =
+        &["--tls", "-ORBWaitStrategy", "block", "-ORBServerWaitStrategy", "block"];
     Contender::new(series, "", Family::Corbie, ARGUMENTS)
 }
 
@@ -165,16 +173,33 @@ impl CubitServant for EchoServant {
     }
 }
 
-/// Loopback TCP, or alone what `--shm` or `--unix` among the arguments say.
-fn listen(arguments: &mut Vec<String>) {
+/// Loopback TCP, or alone what `--shm`, `--unix` or `--tls` among the arguments say.
+///
+/// # Errors
+/// When there are no certificates to be had.
+fn listen(arguments: &mut Vec<String>) -> Result<(), Failure> {
     let mut endpoint = "iiop://127.0.0.1:0";
-    for (word, other) in [("--shm", "shmiop://"), ("--unix", "uiop://")] {
+    for (word, other) in
+        [("--shm", "shmiop://"), ("--unix", "uiop://"), ("--tls", "ssliop://127.0.0.1:0")]
+    {
         if let Some(place) = arguments.iter().position(|argument| argument == word) {
             arguments.remove(place);
             endpoint = other;
         }
     }
+    if endpoint.starts_with("ssliop") {
+        let files = raw_tls::files()?;
+        for (setting, file) in [
+            ("-ORBTlsTrust", files.trust),
+            ("-ORBTlsCertificate", files.certificate),
+            ("-ORBTlsKey", files.key),
+        ] {
+            arguments.extend([setting.to_owned(), file.display().to_string()]);
+        }
+        arguments.extend(["-ORBTlsClients", "none"].map(str::to_owned));
+    }
     arguments.extend(["-ORBListenEndpoints".into(), endpoint.into()]);
+    Ok(())
 }
 
 /// Serves until standard input ends.
@@ -182,7 +207,7 @@ fn listen(arguments: &mut Vec<String>) {
 /// # Errors
 /// When the ORB cannot start.
 pub(crate) fn serve(mut arguments: Vec<String>) -> Result<(), Failure> {
-    listen(&mut arguments);
+    listen(&mut arguments)?;
     let orb = Orb::init(arguments)?;
     let poa = orb.root_poa()?;
     poa.the_poa_manager().activate()?;
@@ -211,7 +236,7 @@ impl CorbieClient {
         mut arguments: Vec<String>,
     ) -> Result<Self, Failure> {
         // Reply handlers are objects, too.
-        listen(&mut arguments);
+        listen(&mut arguments)?;
         let orb = Orb::init(arguments)?;
         let object = orb.string_to_object(reference)?;
         let (reference, echoer) = (object.ior().clone(), Echoer::unchecked_narrow(object));

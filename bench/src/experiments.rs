@@ -18,6 +18,7 @@ pub(crate) mod operation_demux;
 pub(crate) mod poa_depth;
 pub(crate) mod reverse_lookup;
 pub(crate) mod servant_demux;
+pub(crate) mod tls;
 
 #[cfg(test)]
 mod tests;
@@ -39,6 +40,7 @@ pub(crate) const EXPERIMENTS: &[&Experiment] = &[
     &buffers::EXPERIMENT,
     &event_throughput::EXPERIMENT,
     &bandwidth::EXPERIMENT,
+    &tls::EXPERIMENT,
     &naming::EXPERIMENT,
     &mshn::EXPERIMENT,
     &mshn_replicas::EXPERIMENT,

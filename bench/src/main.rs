@@ -3,9 +3,9 @@
 //! `cargo xtask bench NAME` starts it; it starts itself again as server and client of its own
 //! contenders. See `README.md` for what is measured and how to read it.
 
-// layers: footprint echo executor orders peers placement raw_giop raw_stream timer_wheel < driver
-//    machine statistics < pipeline process processor_time raw record relay sink sources tier <
-//    contender mechanism mshn raw_shared < corbie_contender < local sizes < buffers
+// layers: footprint echo executor orders peers placement raw_giop raw_tls timer_wheel < driver
+//    machine raw_stream statistics < pipeline process processor_time raw record relay sink
+//    sources tier < contender mechanism mshn raw_shared < corbie_contender < local sizes < buffers
 //    collocation demultiplexing events naming < measures < experiment < table < chart
 //    experiments < count < command_line
 mod buffers;
@@ -39,6 +39,7 @@ mod raw;
 mod raw_giop;
 mod raw_shared;
 mod raw_stream;
+mod raw_tls;
 mod record;
 mod relay;
 mod sink;
@@ -86,7 +87,7 @@ fn obey(command: Command) -> Result<(), Failure> {
             fs::create_dir_all(&out)?;
             print(&footprint::footprint(&out)?)
         }
-        Command::ServeRaw { unix, spin, sizes } => Ok(raw::serve(unix, spin, sizes)?),
+        Command::ServeRaw { over, spin, sizes } => Ok(raw::serve(over, spin, sizes)?),
         Command::ServeShared { shared, sizes } => Ok(raw_shared::serve(shared, sizes)?),
         Command::DriveShared(client) => Ok(driver::drive(&client)?),
         Command::DriveRaw(client) => Ok(driver::drive(&client)?),

@@ -6,7 +6,7 @@
 
 use crate::driver::{Client, Failure, serve_until_input_ends};
 use crate::orders::Answer;
-use crate::raw_stream::{Address, Listener, Spinning, Stream};
+use crate::raw_stream::{Address, Listener, Spinning, Stream, StreamKind};
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
@@ -43,8 +43,8 @@ const READ_OCTETS: usize = 64 * 1024;
 ///
 /// # Errors
 /// When nothing can be listened to.
-pub(crate) fn serve(unix: bool, spin: bool, sizes: Sizes) -> io::Result<()> {
-    let listener = Listener::bind(unix)?;
+pub(crate) fn serve(over: StreamKind, spin: bool, sizes: Sizes) -> io::Result<()> {
+    let listener = Listener::bind(over)?;
     let address = listener.address()?;
     std::thread::spawn(move || {
         while let Ok(stream) = listener.accept() {

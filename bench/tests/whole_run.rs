@@ -96,6 +96,28 @@ fn corbie_obeys_every_order() {
 }
 
 #[test]
+fn contenders_of_tls_obey_the_orders_of_the_experiment() {
+    for (kind, arguments) in [("corbie", &["--tls"][..]), ("raw", &["--sizes=92:32"])] {
+        let mut serve = vec!["serve", kind, "--tls"];
+        if kind == "raw" {
+            serve.extend(arguments);
+        }
+        let mut server = Process::start(&serve);
+        let ready = server.line();
+        let address = ready.strip_prefix("ready ").unwrap();
+        let mut client = Process::start(&[&["drive", kind, address], arguments].concat());
+        let answer = client.ask("latency 10 100");
+        assert!(answer.starts_with("samples "), "{kind}: {answer}");
+        let answer = client.ask("octets 100000 5 20");
+        assert!(answer.starts_with("rate "), "{kind}: {answer}");
+        client.end();
+        server.end();
+    }
+    let picked = Command::new(PROGRAM).arg("--list").output().unwrap();
+    assert!(String::from_utf8_lossy(&picked.stdout).contains("\ntls "));
+}
+
+#[test]
 fn every_mechanism_makes_the_same_call() {
     let mut server = Process::start(&["serve", "corbie"]);
     let ready = server.line();

@@ -70,6 +70,13 @@ const REQUIRED: &[(&str, &[&str])] = &[
         ],
     ),
     ("mshn-replicas", &[]),
+    (
+        "tls",
+        &[
+            "corbie-tls / raw-rustls : rtt_p50_us @ same-core",
+            "corbie-tls / raw-rustls : mb_per_s @ 1MiB",
+        ],
+    ),
     ("buffers", &["heap / corbie : ns_p50 @ interfered", "heap / corbie : ns_p99 @ interfered"]),
     (
         "bandwidth",

@@ -498,6 +498,14 @@ fn etcd_is_never_told_a_password_in_plain_text() {
         let why = refused(&format!("{scheme}://127.0.0.1:1"), &in_plain_text);
         assert!(why.contains("not sent in plain text"), "{why}");
     }
+    // It is looked at before anything is sent.
+    let nothing = PathBuf::from(folder.write("nothing", "\nword"));
+    let user = Some(EtcdUser { name: "names".into(), password_file: nothing });
+    let unusable = EtcdAccess { trust: trust.clone(), user, ..EtcdAccess::default() };
+    let url = ["https://127.0.0.1:1".to_owned()];
+    let refused_later = Etcd::connect_as(&url, "names", TIMEOUT, &unusable).err();
+    let why = refused_later.expect("it has no password").to_string();
+    assert!(why.contains("its first line is empty"), "{why}");
     let trusting = EtcdAccess { trust, ..EtcdAccess::default() };
     let why = refused("http://127.0.0.1:1", &trusting);
     assert!(why.contains("should begin with https://"), "{why}");
@@ -506,4 +514,7 @@ fn etcd_is_never_told_a_password_in_plain_text() {
     let empty = EtcdAccess { trust: Some(folder.write("empty.pem", "").into()), ..trusting };
     let why = refused("https://127.0.0.1:1", &empty);
     assert!(why.contains("empty.pem"), "{why}");
+    let large = folder.write("large.pem", vec![b' '; (1 << 20) + 1]).into();
+    let why = refused("https://127.0.0.1:1", &EtcdAccess { trust: Some(large), ..empty });
+    assert!(why.contains("more than 1 MiB"), "{why}");
 }

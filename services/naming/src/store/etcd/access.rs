@@ -76,7 +76,12 @@ impl EtcdUser {
         let octets = read(&self.password_file)?;
         let text = String::from_utf8(octets)
             .map_err(|_| unusable(&self.password_file, "a password", "it is not UTF-8"))?;
-        Ok(text.lines().next().unwrap_or_default().to_owned())
+        match text.lines().next() {
+            None | Some("") => {
+                Err(unusable(&self.password_file, "a password", "its first line is empty"))
+            }
+            Some(password) => Ok(password.to_owned()),
+        }
     }
 }
 
@@ -102,8 +107,11 @@ fn read(path: &Path) -> Result<Vec<u8>, StoreError> {
     use std::io::Read as _;
     let mut octets = Vec::new();
     let file = std::fs::File::open(path);
-    file.and_then(|file| file.take(FILE_OCTETS_MAX).read_to_end(&mut octets))
+    file.and_then(|file| file.take(FILE_OCTETS_MAX + 1).read_to_end(&mut octets))
         .map_err(|error| unusable(path, "what etcd is to be told", error))?;
+    if octets.len() as u64 > FILE_OCTETS_MAX {
+        return Err(unusable(path, "what etcd is to be told", "it has more than 1 MiB"));
+    }
     Ok(octets)
 }
 
