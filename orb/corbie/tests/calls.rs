@@ -9,13 +9,13 @@ use corbie::{
     IdAssignment, Interface, Lifespan, ObjectId, Orb, Servant, SystemExceptionKind, minor,
 };
 use echo::{
-    Echo, EchoServant, IN_ORDER, STRATEGIES, as_client, corbaloc, lend_a_thread, loopback_orb,
-    serve, to_listen_again,
+    Echo, EchoServant, STRATEGIES, as_client, corbaloc, lend_a_thread, loopback_orb, serve,
+    to_listen_again,
 };
 use std::sync::Arc;
 
 fn call_everything(more: &[&str]) {
-    let (server, echo, noted) = serve(&[more, &IN_ORDER].concat());
+    let (server, echo, noted) = serve(more);
     let client = loopback_orb(more);
     let echo = as_client(&client, &echo);
     for value in [0, 21, -1, i64::MAX] {

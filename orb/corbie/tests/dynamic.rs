@@ -13,7 +13,7 @@ use corbie::{
     DynamicOrb, DynamicResponse, DynamicServant, DynamicServerRequest, Minor, NamedValue, NvList,
     Object, Orb, Request, SystemException, SystemExceptionKind, TypeCode, Value, minor,
 };
-use echo::{Echo, IN_ORDER, as_client, loopback_orb, serve};
+use echo::{Echo, as_client, loopback_orb, serve};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -181,7 +181,7 @@ fn system(outcome: Result<(), Exception>) -> SystemException {
 
 #[test]
 fn a_dynamic_client_calls_a_static_servant() {
-    let (server, echo, noted) = serve(&IN_ORDER);
+    let (server, echo, noted) = serve(&[]);
     let client = loopback_orb(&[]);
     let echo = as_client(&client, &echo).0;
     // The name is learnt at run time.
@@ -452,7 +452,7 @@ fn deferred_requests_of_a_client_that_runs_the_event_loop_itself() {
 
 #[test]
 fn many_oneway_requests() {
-    let (server, echo, noted) = serve(&IN_ORDER);
+    let (server, echo, noted) = serve(&[]);
     let client = loopback_orb(&[]);
     let echo = as_client(&client, &echo).0;
     let requests = (0..100).map(|value: i64| {

@@ -364,8 +364,9 @@ pub fn lend_a_thread(orb: &Orb) {
     }
 }
 
-/// For servers whose requests of one connection are to be served in their order. Otherwise, while
-/// the system does not run the thread of an upcall for a while, another thread serves the next.
+/// For servers whose two-way requests of one connection are to be served in their order.
+/// Otherwise, while the system does not run the thread of an upcall for a while, another thread
+/// serves the next; oneways keep their order in any case.
 pub const IN_ORDER: [&str; 4] = ["-ORBPoolThreadsMin", "1", "-ORBPoolThreadsMax", "1"];
 
 /// A server of one echo object.
