@@ -1,9 +1,12 @@
-//! The access file: TOML with `[peers.NAME]`, `[[allow]]`, `[[refuse]]` and `[egress]`.
+//! The access file: TOML with `[peers.NAME]`, `[[allow]]`, `[[refuse]]`, `[users]`, `[[assert]]`
+//! and `[egress]`.
 //!
 //! Within a table every line has to hold, of a list one entry; a line that is left out holds for
 //! everything. Errors name the file and the line, and say what can be written there.
 
-use crate::{AccessRules, EgressRule, EgressRules, Otherwise, Pattern, Peers, Rule};
+use crate::{
+    AccessRules, AssertionRules, EgressRule, EgressRules, Otherwise, Pattern, Peers, Rule, Users,
+};
 use corbie_types::{SystemException, minor};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -17,6 +20,8 @@ type Named = Vec<(String, Peers)>;
 const OF_PEERS: &str = "addresses, certificates, users and uids";
 /// What can stand in a rule.
 const OF_RULES: &str = "peers, objects, interfaces and operations";
+/// What can stand in a rule of assertion.
+const OF_ASSERTIONS: &str = "peers and users";
 /// What can stand in a rule of egress.
 const OF_EGRESS: &str = "peers, addresses and sockets";
 /// Peers that need no table.
@@ -29,6 +34,10 @@ pub struct AccessFile {
     pub access: AccessRules,
     /// Where references that they hand over may lead; `None`: it says nothing of that.
     pub egress: Option<EgressRules>,
+    /// Users with their passwords; `None`: it has no table of them.
+    pub users: Option<Users>,
+    /// Which peers may call for which users.
+    pub assertions: AssertionRules,
 }
 
 impl AccessFile {
@@ -46,9 +55,10 @@ impl AccessFile {
         for (key, value) in table.get_ref() {
             match key.get_ref().as_ref() {
                 "peers" => peers = file.all_peers(value)?,
-                "allow" | "refuse" | "egress" => {}
+                "allow" | "refuse" | "egress" | "users" | "assert" => {}
                 other => {
-                    let hint = "write [peers.NAME], [[allow]], [[refuse]] or [egress]";
+                    let hint = "write [peers.NAME], [[allow]], [[refuse]], [users], [[assert]] or \
+                                [egress]";
                     return Err(
                         file.wrong(key.span().start, &format!("`{other}` is unknown; {hint}"))
                     );
@@ -63,7 +73,12 @@ impl AccessFile {
             access = access.refuse(file.rule("[[refuse]]", one, &peers)?);
         }
         let egress = table.get_ref().get("egress").map(|value| file.egress(value, &peers));
-        Ok(AccessFile { access, egress: egress.transpose()? })
+        let users = table.get_ref().get("users").map(|value| file.users(value)).transpose()?;
+        let mut assertions = AssertionRules::none();
+        for one in file.tables(table.get_ref(), "assert", "[[assert]]")? {
+            assertions = file.assertion(assertions, one, &peers)?;
+        }
+        Ok(AccessFile { access, egress: egress.transpose()?, users, assertions })
     }
 }
 
@@ -163,6 +178,38 @@ impl File<'_> {
             return Err(self.wrong(value.span().start, &hint));
         };
         tables.iter().map(|one| Ok((one, self.table(one, &hint)?))).collect()
+    }
+
+    fn users(&self, value: &Value<'_>) -> Result<Users, SystemException> {
+        const HINT: &str = "write NAME = \"$argon2id$…\", as `corbie hash-password` prints it";
+        let mut users = Users::none();
+        for (name, value) in self.table(value, "write a table: [users]")? {
+            let at = value.span().start;
+            let DeValue::String(hash) = value.get_ref() else {
+                return Err(self.wrong(at, HINT));
+            };
+            users = users
+                .user(name.get_ref(), hash)
+                .map_err(|why| self.wrong(at, &format!("{why}; {HINT}")))?;
+        }
+        Ok(users)
+    }
+
+    fn assertion(
+        &self,
+        rules: AssertionRules,
+        (value, table): OfRule<'_, '_>,
+        named: &Named,
+    ) -> Result<AssertionRules, SystemException> {
+        let peers = self.peers_of_rule("[[assert]]", value, table, named)?;
+        let unknown = format!("is no line of such a rule; write {OF_ASSERTIONS}");
+        let users = self.lines(Vec::new(), table, &unknown, |mut users, name, text| {
+            Ok((name == "users").then(|| {
+                users.push(Pattern::new(text));
+                users
+            }))
+        })?;
+        Ok(rules.allow(peers, users))
     }
 
     fn egress(&self, value: &Value<'_>, peers: &Named) -> Result<EgressRules, SystemException> {

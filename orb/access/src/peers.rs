@@ -1,5 +1,5 @@
 //! Which peers a rule is about: by address, by user of this machine, by certificate, by user name.
-//! Asked by `rules` once a connection.
+//! Asked by `rules` once a connection, and once for each of its users.
 
 use crate::Pattern;
 use corbie_transport::{PeerAddress, PeerIdentity};
@@ -123,8 +123,8 @@ impl Peers {
         self
     }
 
-    /// Only those that have proven to be this user by CSIv2 (GSSUP). Called again: or that. CSIv2
-    /// is not there yet: no peer has proven a user, so this never holds.
+    /// Only requests of this user, as CSIv2 says it: proven by a password (GSSUP), or asserted by
+    /// a peer that is trusted to. Called again: or that. A LocateRequest has no user.
     #[must_use]
     pub fn user(mut self, name: impl Into<Pattern>) -> Self {
         self.users.push(name.into());

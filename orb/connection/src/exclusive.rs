@@ -21,6 +21,8 @@ pub struct ExclusiveConnection {
     code_sets: CodeSets,
     /// Whether the server has been told the code sets on this connection.
     pub has_announced: bool,
+    /// The number of the security context that the server keeps of this connection; 0: none.
+    pub established: u64,
     /// Replies that are still to come to requests whose callers gave up.
     owed: u32,
     /// The server answered what was never asked.
@@ -43,6 +45,7 @@ impl ExclusiveConnection {
             next_request_id: 0,
             code_sets,
             has_announced: false,
+            established: 0,
             owed: 0,
             is_confused: false,
             last_used: Instant::now(),

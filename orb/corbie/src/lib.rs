@@ -43,8 +43,8 @@ pub use corbie_core::values::{
     valuetype::{ValueBase, ValueFactory, ValueType, view},
 };
 pub use corbie_core::{
-    Described, Executor, Interface, InvalidName, Object, Operation, OperationName, PendingReply,
-    Reply, ReplySink, Statistics, Task, Used,
+    Credentials, Described, Executor, Interface, InvalidName, Object, Operation, OperationName,
+    PendingReply, Reply, ReplySink, Statistics, Task, Used,
 };
 pub use corbie_core::{access, policy, protocol, transport};
 #[cfg(feature = "interceptors")]
@@ -68,7 +68,7 @@ pub use corbie_poa::{
 #[cfg(feature = "servant-managers")]
 pub use corbie_poa::{Cookie, ServantActivator, ServantLocator, ServantManager, ServantRefusal};
 pub use corbie_settings::{
-    AddressFamily, Bidirectional, CollocationScope, CollocationStrategy, EndpointOptions,
+    AddressFamily, Bidirectional, CollocationScope, CollocationStrategy, CsiUsers, EndpointOptions,
     EventLoop, InitialReference, ListenAt, ListenEndpoint, ListenHost, ListenMessages,
     PartialSettings, PoaLock, ProtocolPreference, PublishedAddress, ReplyWait, ServerConcurrency,
     Setting, Settings, TlsClients, TlsProtection, TransportMultiplexing, WaitStrategy, WhenFull,

@@ -6,6 +6,8 @@
 mod echo;
 #[path = "access/egress.rs"]
 mod egress;
+#[path = "access/users.rs"]
+mod users;
 
 use corbie::access::{AccessRules, Peers, Rule};
 use corbie::codegen::Marshal as _;

@@ -4,12 +4,13 @@
 //! the way of the others, which may have to leave `later`. `attempts` says which place is next and
 //! whether another attempt is safe; `bind` turns a reference into targets, `policies` says what its
 //! calls go by; `write` writes requests, `reply` holds the results, and `fault` becomes an
-//! exception. `deliver` brings replies to their sinks, of which a `reply_slot` is one for threads
-//! that wait.
+//! exception. `csi` says as which user calls are made. `deliver` brings replies to their sinks, of
+//! which a `reply_slot` is one for threads that wait.
 
 pub(crate) mod attempts;
 mod awaited_call;
 mod bind;
+mod csi;
 pub(crate) mod deliver;
 mod fault;
 mod invocation;
@@ -24,6 +25,7 @@ mod write;
 
 pub(crate) use awaited_call::AwaitedCall;
 pub(crate) use bind::{Binding, BindingRef, Target};
+pub use csi::Credentials;
 pub use deliver::{Deliver, ReplySink};
 pub(crate) use fault::CallFault;
 pub(crate) use invocation::Invocation;

@@ -96,6 +96,7 @@ pub(crate) struct OrbExtensions {
     pub(crate) interceptors: Extension,
     pub(crate) later_calls: Extension,
     pub(crate) egress: Extension,
+    pub(crate) own_user: Extension,
 }
 
 impl HasPolicies for OrbInner {

@@ -35,7 +35,7 @@ pub mod stubs;
 mod value_factories;
 pub mod values;
 
-pub use client::{Deliver, PendingReply, Reply, ReplySink};
+pub use client::{Credentials, Deliver, PendingReply, Reply, ReplySink};
 pub use executor::{Executor, Task};
 pub use handles::{Object, Orb, Part};
 pub use initial_references::InvalidName;
@@ -51,9 +51,11 @@ pub use server::interceptor;
 /// Which peers may call what.
 pub mod access {
     pub use corbie_access::{
-        AccessRules, AddressRange, CalledObject, EgressRule, EgressRules, Otherwise, Pattern,
-        PeerRules, Peers, Reach, Rule,
+        AccessRules, AddressRange, AssertionRules, CalledObject, CheckPassword, EgressRule,
+        EgressRules, Otherwise, Pattern, PeerRules, Peers, Reach, Rule,
     };
+    #[cfg(feature = "access-file")]
+    pub use corbie_access::{HashError, Users, hash_password};
     pub use corbie_transport::{PeerCertificate, PeerIdentity};
 }
 

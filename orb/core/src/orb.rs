@@ -11,6 +11,7 @@ mod publish;
 #[cfg(feature = "signals")]
 mod signals;
 mod statistics;
+mod users;
 
 use crate::handles::Part;
 use crate::server::{self, Adapter};
@@ -59,6 +60,7 @@ impl Orb {
         settings.check_plugins(&registry, &names).map_err(refuse)?;
         let orb = made(settings, registry, protocols);
         orb.reload_access()?;
+        orb.read_users()?;
         Ok(orb)
     }
 

@@ -5,17 +5,17 @@
 //! code that looks for the object key of a reference asks here. What differs between protocols is
 //! the address; the rest of a profile is alike.
 
+pub(crate) mod security;
+
 use crate::machine;
 use corbie_cdr::{ByteOrder, Limits, Version};
 use corbie_giop::{self as giop, Plugged};
 use corbie_settings::{
-    ListenAt, ListenEndpoint, ListenMessages, ProtocolPreference, Settings, TlsClients,
-    TlsProtection,
+    ListenAt, ListenEndpoint, ListenMessages, ProtocolPreference, Settings, TlsProtection,
 };
 use corbie_transport::{Endpoint, PluggedEndpoint, Registry, SSLIOP, Transport, UnixName};
 use corbie_types::ior::{
-    CsiSecMechList, GIOPLITE, MessagesProfile, ProfileExtent, SslSecTrans, TlsSecTrans,
-    association, component_tag, orb_type, profile_tag,
+    GIOPLITE, MessagesProfile, ProfileExtent, component_tag, orb_type, profile_tag,
 };
 use corbie_types::{
     Address, CodeSetComponentInfo, Component, IiopProfile, SystemException, TaggedComponent,
@@ -359,43 +359,6 @@ fn tls_addresses(endpoints: &[Endpoint]) -> impl Iterator<Item = Address> {
         let (host, port) = plugged.address().rsplit_once(':').filter(|_| is_tls(endpoint))?;
         Some(Address::new(host.trim_matches(['[', ']']), port.parse().ok()?))
     })
-}
-
-/// What an IIOP profile with these endpoints says of TLS: where, what the server has, and what it
-/// wants. `TAG_SSL_SEC_TRANS` has a port only, so it is for the host of the profile.
-///
-/// # Errors
-/// When a host name cannot be written.
-pub(crate) fn tls_components(
-    settings: &Settings,
-    endpoints: &[Endpoint],
-) -> Result<Vec<TaggedComponent>, SystemException> {
-    let addresses: Vec<Address> = tls_addresses(endpoints).collect();
-    let Some(first) = addresses.first() else { return Ok(Vec::new()) };
-    let mut target_supports = association::OF_TLS | association::ESTABLISH_TRUST_IN_TARGET;
-    let mut target_requires = association::OF_TLS;
-    if settings.tls_clients != TlsClients::None {
-        target_supports |= association::ESTABLISH_TRUST_IN_CLIENT;
-    }
-    if settings.tls_clients == TlsClients::Required {
-        target_requires |= association::ESTABLISH_TRUST_IN_CLIENT;
-    }
-    let plain = endpoints.iter().find_map(|endpoint| match endpoint {
-        Endpoint::Tcp { host, .. } => Some(host),
-        _ => None,
-    });
-    if plain.is_some() {
-        target_supports |= association::NO_PROTECTION;
-        target_requires = association::NO_PROTECTION;
-    }
-    let host = plain.unwrap_or(&first.host);
-    let on_host = addresses.iter().find(|address| address.host == *host);
-    let ssl = on_host.map(|on_host| {
-        SslSecTrans { target_supports, target_requires, port: on_host.port }.to_component()
-    });
-    let tls = TlsSecTrans { target_supports, target_requires, addresses };
-    let list = CsiSecMechList::of_tls(&tls)?.to_component()?;
-    Ok(ssl.transpose()?.into_iter().chain([list]).collect())
 }
 
 /// The object key of a profile, if it can be read. Of IIOP nothing else is: a client may send a

@@ -11,7 +11,8 @@ mod admission;
 mod attention;
 pub(crate) mod bidirectional;
 mod connection;
-mod current;
+mod csi;
+pub(crate) mod current;
 pub(crate) mod dispatch;
 mod due_responses;
 mod forward_servant;
@@ -47,6 +48,7 @@ pub use servant::{Servant, TypedServant};
 pub use typed_response::{SharedResponse, TypedResponse, not_raised};
 
 pub(crate) use connection::{Accepted, has_room, may_read, request};
+pub(crate) use csi::Caller;
 pub(crate) use listener::start;
 pub(crate) use listening::PublishedProfile;
 pub(crate) use object_keys::ObjectKeys;
@@ -79,6 +81,7 @@ pub(crate) struct Server {
     has_order: AtomicBool,
     pub(crate) attention: attention::Attention,
     pub(crate) access: access::Access,
+    pub(crate) csi: csi::Csi,
     pub(crate) closing: AtomicBool,
     pub(crate) refused_connections: AtomicU64,
     pub(crate) hasty_connections: AtomicU64,
@@ -114,6 +117,12 @@ impl Server {
     pub(crate) fn set_access(&self, rules: corbie_access::AccessRules) {
         self.access.set(rules);
         self.attention.want(Wanted::Access);
+    }
+
+    /// From now on the users of requests are judged so, also over connections that are open.
+    pub(crate) fn set_users(&self, change: impl FnOnce(&mut csi::Terms)) {
+        self.csi.set(change);
+        self.attention.want(Wanted::Users);
     }
 
     /// Each request is a span from now on.

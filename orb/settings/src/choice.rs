@@ -233,3 +233,16 @@ choice! {
         Forbidden = "forbidden",
     }
 }
+
+choice! {
+    /// Whether clients of a server say as which user they call, with a password (CSIv2).
+    CsiUsers, "`required`, `requested` or `none`" {
+        /// A request without a user is refused.
+        Required = "required",
+        /// A request may name a user, which has to be good then. In force once the server knows
+        /// users: from its access file, or from code.
+        Requested = "requested",
+        /// Users are not asked for, and what clients say of them is passed over.
+        None = "none",
+    }
+}

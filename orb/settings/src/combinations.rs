@@ -163,6 +163,11 @@ const RULES: &[Rule] = &[
         "references of GIOP 1.0 have no place for TLS; use 1.1 or higher",
     ),
     (
+        |s| s.csi_user.is_some() != s.csi_password_file.is_some(),
+        ["csi_user", "csi_password_file"],
+        "a user proves with a password which one it is; set both, or neither",
+    ),
+    (
         |s| !s.published_addresses.is_empty() && s.publish_all_addresses,
         ["published_addresses", "publish_all_addresses"],
         "either these addresses are published or all of this machine; drop one of the two",

@@ -25,9 +25,9 @@ mod tests;
 mod value;
 
 pub use choice::{
-    AddressFamily, Bidirectional, CollocationScope, CollocationStrategy, EventLoop, PoaLock,
-    ReplyWait, ServerConcurrency, SyncScope, TlsClients, TlsProtection, TransportMultiplexing,
-    WaitStrategy, WhenFull,
+    AddressFamily, Bidirectional, CollocationScope, CollocationStrategy, CsiUsers, EventLoop,
+    PoaLock, ReplyWait, ServerConcurrency, SyncScope, TlsClients, TlsProtection,
+    TransportMultiplexing, WaitStrategy, WhenFull,
 };
 pub use endpoint::{InitialReference, PublishedAddress};
 pub use listen::{EndpointOptions, ListenAt, ListenEndpoint, ListenHost, ListenMessages};

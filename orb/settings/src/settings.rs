@@ -12,9 +12,9 @@ use std::time::Duration;
 use corbie_cdr::{CodeSet, Limits, Version};
 
 use crate::choice::{
-    AddressFamily, Bidirectional, CollocationScope, CollocationStrategy, EventLoop, PoaLock,
-    ReplyWait, ServerConcurrency, SyncScope, TlsClients, TlsProtection, TransportMultiplexing,
-    WaitStrategy, WhenFull,
+    AddressFamily, Bidirectional, CollocationScope, CollocationStrategy, CsiUsers, EventLoop,
+    PoaLock, ReplyWait, ServerConcurrency, SyncScope, TlsClients, TlsProtection,
+    TransportMultiplexing, WaitStrategy, WhenFull,
 };
 use crate::endpoint::{InitialReference, PublishedAddress};
 use crate::listen::ListenEndpoint;
@@ -115,6 +115,43 @@ settings! {
     /// requests to objects of its POAs with this policy, and a server takes such offers, so that it
     /// reaches objects behind a firewall or a router. Of GIOP 1.2, over TCP and TLS.
     bidirectional: Bidirectional = Bidirectional::Normal, "-ORBBidirectional";
+    /// Whether a server has its clients say as which user they call, by name and password (CSIv2).
+    /// The users stand in the access file, or the application brings them along
+    /// (`Orb::set_users`); without either nothing is asked, unless it says `required`.
+    csi_users: CsiUsers = CsiUsers::Requested, "-ORBCsiUsers";
+
+    /// The name of the security domain that the users of a server are of, as references have it.
+    csi_realm: String = "corbie".to_owned(), "-ORBCsiRealm";
+
+    /// Whether a server keeps security contexts, so that a client sends its password once a
+    /// connection and a number with each request.
+    csi_stateful: bool = true, "-ORBCsiStateful";
+
+    /// Security contexts that a server keeps of one connection. Of more, the one that was used
+    /// least recently is forgotten, and its client sends its password again.
+    csi_contexts_max: u32 = 64, "-ORBCsiContextsMax", within (1, 10_000);
+
+    /// Passwords of one peer that a server checks in a second, and after a quiet second as many at
+    /// once; requests with more get `TRANSIENT`. One check takes 20 ms of a processor and more. A
+    /// password that was checked a minute ago at most is known, and not checked again.
+    csi_checks_per_peer: Option<u32> = Some(10), "-ORBCsiChecksPerPeer",
+        within (Some(1), Some(1_000_000));
+
+    /// The user that a client calls as, where servers take users, with the password in
+    /// `csi_password_file`.
+    csi_user: Option<String> = None, "-ORBCsiUser";
+
+    /// The file whose first line is the password of `csi_user`. The password itself is not taken,
+    /// as others could read it in the list of processes.
+    csi_password_file: Option<String> = None, "-ORBCsiPasswordFile";
+
+    /// Whether passwords may travel over TCP without TLS: then each machine on the way can read
+    /// them. A client does not send, and a server does not take any such password without it.
+    csi_plain_passwords: bool = false, "-ORBCsiPlainPasswords";
+
+    /// Whether calls that are made while a request is served are made for the user of that request
+    /// (identity assertion), where the server that is called takes that. It has to trust this one.
+    csi_assert: bool = false, "-ORBCsiAssert";
 
     /// The address written into references instead of the one listened on, for servers behind
     /// address translation or a container: `host` or `host:port`, several with commas (the first

@@ -7,6 +7,7 @@ mod channel_server;
 mod completions;
 mod doctor;
 mod events;
+mod hash_password;
 mod idl;
 mod ior;
 mod man;
@@ -45,6 +46,7 @@ pub(crate) fn table() -> Command {
         .subcommand(rtevents::table())
         .subcommand(mshn::table())
         .subcommand(top::table())
+        .subcommand(hash_password::table())
         .subcommand(settings::table())
         .subcommand(man::table())
         .subcommand(completions::table())
@@ -73,6 +75,7 @@ pub(crate) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         Some(("rtevents", rest)) => rtevents::run(rest, output),
         Some(("mshn", rest)) => mshn::run(rest, output),
         Some(("top", rest)) => top::run(rest, output),
+        Some(("hash-password", rest)) => hash_password::run(rest, output),
         Some(("settings", rest)) => settings::run(rest, output),
         Some(("man", rest)) => man::run(rest),
         Some(("completions", rest)) => completions::run(rest, output),

@@ -5,8 +5,10 @@
 mod process;
 
 use process::{Outcome, corbie, scratch_folder};
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 
-const SUBCOMMANDS: [&[&str]; 11] = [
+const SUBCOMMANDS: [&[&str]; 12] = [
     &[],
     &["idl"],
     &["idl", "check"],
@@ -15,6 +17,7 @@ const SUBCOMMANDS: [&[&str]; 11] = [
     &["ior", "dump"],
     &["ping"],
     &["call"],
+    &["hash-password"],
     &["settings"],
     &["man"],
     &["completions"],
@@ -260,4 +263,26 @@ fn a_reader_that_goes_away_is_no_failure() {
     let outcome = child.wait_with_output().unwrap();
     assert_eq!(outcome.stderr, b"", "a broken pipe is not worth a word");
     assert_eq!(outcome.status.code(), Some(0));
+}
+
+#[test]
+fn a_password_is_hashed_with_a_salt_of_its_own() {
+    let hash = |line: &str| {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_corbie"))
+            .arg("hash-password")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(line.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (first, second) = (hash("wonderland\nmore\n"), hash("wonderland"));
+    assert!(first.0 == Some(0) && first.1.starts_with("$argon2id$"), "{first:?}");
+    assert_ne!(first.1, second.1);
+    let file = format!("[users]\nalice = \"{}\"\n", second.1.trim_end());
+    corbie::access::AccessRules::parse("access.toml", &file).unwrap();
+    assert_eq!(hash("\n").0, Some(64));
 }

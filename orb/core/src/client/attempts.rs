@@ -32,6 +32,8 @@ pub(crate) enum Redirect {
     Reference(Ior),
     /// `NEEDS_ADDRESSING_MODE`: the same place, addressed otherwise.
     Addressing(AddressingDisposition),
+    /// The server has forgotten the security context: the same place, with evidence.
+    SamePlace,
 }
 
 /// The answer of a server that forwards to the reference in `decoder`, or names the addressing that
@@ -54,6 +56,11 @@ pub(crate) fn redirected_to<T>(
 }
 
 impl<T> Answer<T> {
+    /// The server has forgotten the security context that the request named.
+    pub(crate) fn same_place() -> Self {
+        Answer::Redirected(Redirect::SamePlace)
+    }
+
     /// The object is to be called by this reference.
     pub(crate) fn forward(ior: Ior) -> Self {
         Answer::Redirected(Redirect::Reference(ior))
@@ -224,6 +231,7 @@ fn follow(
             object.set_forwarded(Some(Arc::new(forwarded)));
         }
         Redirect::Addressing(disposition) => binding.target(0).set_addressing(disposition),
+        Redirect::SamePlace => {}
     }
     Ok(())
 }

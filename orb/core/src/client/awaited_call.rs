@@ -8,6 +8,7 @@
 //! served. Paper AMI §3; CORBA Messaging §22.
 
 use crate::client::attempts::{self, Answer, after_fault};
+use crate::client::csi::{self, Behalf, Evidence, Names};
 use crate::client::deliver::ReplySink;
 use crate::client::invocation::Invocation;
 use crate::client::write::{self, Arguments, News};
@@ -25,6 +26,7 @@ use corbie_threads::thread::Wish;
 use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
 use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 use told::Told;
 
@@ -51,6 +53,10 @@ pub(crate) struct AwaitedCall {
     /// What the call goes by, where its thread had policies of its own.
     policies: Option<Box<CallPolicies>>,
     pub(crate) kept: Kept,
+    /// The user of the request that was being served when it was made.
+    behalf: Behalf,
+    /// How its request says as which user it is made.
+    pub(crate) names: Names,
     /// The attempt as interceptors see it; `None` without any, and before the first.
     pub(crate) watch: Option<Arc<Watch>>,
 }
@@ -140,6 +146,8 @@ impl<'a> Invocation<'_, 'a> {
             wish,
             policies: has_thread_overrides().then(|| Box::new(self.policies.clone())),
             kept: Kept::default(),
+            behalf: csi::behalf(self.object.orb()),
+            names: Names::Nothing,
             watch: self.watch.cloned(),
         };
         match self.policies.starts_later() {
@@ -242,7 +250,8 @@ impl<'a> Invocation<'_, 'a> {
                 target.pool.shared(orb, clock, Lease::Shared, opening)?
             }
         };
-        self.put_over(&connection, (target, ior), clock, Wish::Wait, &Kept::default())
+        let behalf = csi::behalf(orb);
+        self.put_over(&connection, (target, ior), clock, (Wish::Wait, &behalf), &Kept::default())
     }
 
     /// Writes the oneway and gives it to `connection`. `kept`: of its arguments, which fit at their
@@ -255,7 +264,7 @@ impl<'a> Invocation<'_, 'a> {
         connection: &Arc<Connection>,
         (target, ior): (&Target, &Ior),
         clock: &Clock,
-        wish: Wish,
+        (wish, behalf): (Wish, &Behalf),
         kept: &Kept,
     ) -> Result<(), CallFault> {
         let (orb, policies) = (self.object.orb(), self.policies);
@@ -263,6 +272,9 @@ impl<'a> Invocation<'_, 'a> {
         connection.ensure_read(orb)?;
         let mut encoder = Encoder::pooled(ByteOrder::NATIVE);
         let (code_sets, told) = self.tells(connection, target, kept)?;
+        let evidence = self.evidence(target, connection, behalf)?;
+        let evidence = evidence.as_ref().map(|one| &*one.data);
+        let told = Told { evidence, ..told };
         let written = self.write(target, ior, code_sets, &told, &mut encoder)?;
         let may_be_held = policies.sync_scope == SyncScope::None;
         let held = policies.buffering.filter(|_| may_be_held);
@@ -279,6 +291,19 @@ impl<'a> Invocation<'_, 'a> {
         told.note(connection);
         target.pool.note_shared_use();
         Ok(())
+    }
+
+    /// As which user the request is made, where the server of `target` takes that.
+    #[inline]
+    fn evidence(
+        &self,
+        target: &Target,
+        connection: &Connection,
+        behalf: &Behalf,
+    ) -> Result<Option<Evidence>, SystemException> {
+        let Some(wanted) = &target.users else { return Ok(None) };
+        let established = connection.state().established.load(Ordering::Relaxed);
+        csi::evidence(self.object.orb(), wanted, behalf, established, self.response)
     }
 
     /// Writes the request with an id of 0.
@@ -298,8 +323,9 @@ impl<'a> Invocation<'_, 'a> {
             (self.arguments)(e)
         };
         let noted = Invocation { arguments, ..*self };
-        let code_sets = told.announces.then_some(code_sets);
-        write::write(encoder, 0, target, ior, &noted, News { code_sets, points: told.points })?;
+        let Told { announces, points, evidence } = *told;
+        let news = News { code_sets: announces.then_some(code_sets), points, evidence };
+        write::write(encoder, 0, target, ior, &noted, news)?;
         let id_place = RequestIdPlace::of(encoder)?;
         Ok(Written { id_place, position: position.get() })
     }
@@ -340,7 +366,7 @@ impl<'a> Invocation<'_, 'a> {
         ior: &Ior,
     ) -> Result<(), (AwaitedCall, CallFault)> {
         if self.response == ResponseFlags::None {
-            let (clock, wish) = (&call.clock, call.wish);
+            let (clock, wish) = (&call.clock, (call.wish, &call.behalf));
             let put = self.put_over(connection, (target, ior), clock, wish, &call.kept);
             return put.map_err(|fault| (call, fault));
         }
@@ -352,11 +378,17 @@ impl<'a> Invocation<'_, 'a> {
             return Err((call, exception.into()));
         }
         let mut encoder = Encoder::pooled(ByteOrder::NATIVE);
+        let evidence = match self.evidence(target, connection, &call.behalf) {
+            Ok(evidence) => evidence,
+            Err(exception) => return Err((call, exception.into())),
+        };
+        call.names = Evidence::names(evidence.as_ref());
         let (code_sets, told) = match self.tells(connection, target, &call.kept) {
             Ok(tells) => tells,
             Err(exception) => return Err((call, exception.into())),
         };
         let announces = told.announces;
+        let told = Told { evidence: evidence.as_ref().map(|one| &*one.data), ..told };
         let written = self.write(target, ior, code_sets, &told, &mut encoder);
         let Written { id_place, position } = match written {
             Ok(written) => written,
@@ -400,7 +432,7 @@ impl<'a> Invocation<'_, 'a> {
     fn keep(&self, target: &Target, ior: &Ior) -> Result<Kept, SystemException> {
         let mut encoder = Encoder::pooled(ByteOrder::NATIVE);
         let (announces, code_sets) = (target.announces_code_sets, target.pool.code_sets());
-        let told = Told { announces, points: None };
+        let told = Told { announces, points: None, evidence: None };
         let written = self.write(target, ior, code_sets, &told, &mut encoder)?;
         let position = written.position;
         let mut octets = Vec::with_capacity(encoder.len().saturating_sub(position));

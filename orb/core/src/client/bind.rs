@@ -13,6 +13,7 @@ use crate::egress;
 use crate::handles::Part;
 use crate::neighbours::Locality;
 use crate::policy::{CallPolicies, RebindMode, exposed_by};
+use crate::profile::security::UsersWanted;
 use crate::profile::{self, Profile};
 use crate::server::bidirectional::is_nowhere;
 use crate::{Object, Orb};
@@ -47,6 +48,8 @@ pub(crate) struct Target {
     /// Whether a new connection begins with the CodeSets service context: the server has said
     /// which code sets it knows (CORBA 3.3 P2 §7.10.2.6).
     pub(crate) announces_code_sets: bool,
+    /// What its server takes of users; `None`: nothing.
+    pub(crate) users: Option<Box<UsersWanted>>,
     /// Octets of the largest message that the server takes; the largest number: not known.
     pub(crate) message_octets_max: usize,
     /// Index of the profile within the reference, for `AddressingDisposition::Reference`.
@@ -217,6 +220,7 @@ fn add_targets(
             version,
             object_key: Arc::clone(&object_key),
             template: template.clone(),
+            users: profile.users_wanted(endpoint).map(Box::new),
             message_octets_max,
             announces_code_sets: negotiated.is_some(),
             is_only_back: only_back.contains(endpoint) || is_nowhere(endpoint),

@@ -9,6 +9,7 @@
 use crate::Object;
 use crate::client::attempts::{self, Answer, after_exception, after_fault, after_redirect};
 use crate::client::awaited_call::{AwaitedCall, Opened, start_again};
+use crate::client::csi::Names;
 use crate::client::reply::OwnedReply;
 use crate::client::{BindingRef, CallFault, Reply, ReplySlot};
 use crate::connection::{Connection, ConnectionPool};
@@ -104,7 +105,11 @@ pub(crate) fn reply(call: AwaitedCall, connection: Arc<Connection>, answer: conn
     if let Some(watch) = &call.watch {
         reply.show_contexts(watch);
     }
-    match reply.into_answer(&operation) {
+    let answer = match call.names {
+        Names::Nothing => reply.into_answer(&operation),
+        names => reply.into_answer_of_user(&operation, names),
+    };
+    match answer {
         Answer::Done(reply) => {
             answered(&call);
             if call.watch.is_some() {

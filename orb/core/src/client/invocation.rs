@@ -29,6 +29,8 @@ use corbie_types::{Ior, SystemException, minor};
 use std::sync::Arc;
 use std::time::Duration;
 
+mod of_user;
+
 /// Sending more than this may take so long that the clock is looked at afterwards.
 const LARGE_OCTETS: usize = 64 << 10;
 
@@ -368,7 +370,10 @@ impl Exchange<'_> {
         invocation: &Invocation<'_, '_>,
         ior: &Ior,
     ) -> Result<Answer<Reply>, CallFault> {
-        Ok(self.reply_to(invocation, ior)?.into_answer(invocation.operation))
+        if self.target.users.is_some() {
+            return self.request_of_user(invocation, ior, None);
+        }
+        Ok(self.reply_to(invocation, ior, None)?.into_answer(invocation.operation))
     }
 
     /// The same past interceptors, which get to know the service contexts of the reply.
@@ -379,18 +384,21 @@ impl Exchange<'_> {
         ior: &Ior,
         watch: &Watch,
     ) -> Result<Answer<Reply>, CallFault> {
-        let reply = self.reply_to(invocation, ior)?;
-        reply.show_contexts(watch);
-        Ok(reply.into_answer(invocation.operation))
+        self.request_of_user(invocation, ior, Some(watch))
     }
 
     /// Sends the request of `invocation`, and takes what comes in reply.
     #[inline]
-    fn reply_to(mut self, invocation: &Invocation<'_, '_>, ior: &Ior) -> Result<Reply, CallFault> {
+    fn reply_to(
+        mut self,
+        invocation: &Invocation<'_, '_>,
+        ior: &Ior,
+        evidence: Option<&[u8]>,
+    ) -> Result<Reply, CallFault> {
         let code_sets = self.unannounced()?;
-        let id = self.send(|encoder, id, target| {
-            write::write(encoder, id, target, ior, invocation, News { code_sets, points: None })
-        })?;
+        let news = News { code_sets, points: None, evidence };
+        let id = self
+            .send(|encoder, id, target| write::write(encoder, id, target, ior, invocation, news))?;
         if code_sets.is_some() {
             self.connection.get()?.has_announced = true;
         }

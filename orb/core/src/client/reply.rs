@@ -4,6 +4,7 @@
 //! A stub drops it as soon as it has the results.
 
 use crate::client::attempts::{Answer, redirected_to};
+use crate::client::csi::{self, Answered, Names};
 use crate::connection::{Connection, PooledConnection};
 use crate::portable_interceptor::{FlowEnd, Watch};
 use crate::{Object, Operation};
@@ -13,6 +14,7 @@ use corbie_giop::{Message, OwnedMessage, ReplyStatus};
 use corbie_transport::Endpoint;
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// A reply with results or a user exception.
 pub struct Reply {
@@ -170,6 +172,42 @@ impl Reply {
     #[must_use]
     pub fn unknown_user_exception(&mut self) -> SystemException {
         unknown_user_exception(self.user_exception().unwrap_or_default())
+    }
+
+    /// As [`Reply::into_answer`], of a server that takes users: notes what it says of the security
+    /// context. One that has forgotten the context which the request named gets it again.
+    #[cold]
+    pub(crate) fn into_answer_of_user(
+        mut self,
+        operation: &Operation,
+        names: Names,
+    ) -> Answer<Self> {
+        match csi::answered(&self) {
+            Answered::Nothing => {}
+            Answered::Established(id) => self.set_established(id),
+            Answered::Refused => self.set_established(0),
+            Answered::Forgotten => {
+                self.set_established(0);
+                if self.status == ReplyStatus::SystemException && names == Names::Context {
+                    return Answer::same_place();
+                }
+            }
+        }
+        self.into_answer(operation)
+    }
+
+    /// The server keeps this context of its connection.
+    fn set_established(&mut self, id: u64) {
+        match &mut self.source {
+            Source::Exclusive(connection) => {
+                if let Ok(connection) = connection.get() {
+                    connection.established = id;
+                }
+            }
+            Source::Owned(owned) => {
+                owned.connection.state().established.store(id, Ordering::Relaxed);
+            }
+        }
     }
 
     /// What the reply is: for the stub, for another place, or a system exception.

@@ -12,17 +12,21 @@ use corbie_giop::{
     TaggedList, finish_message, write_request,
 };
 use corbie_types::Ior;
+use corbie_types::csi::SAS_CONTEXT;
 use std::time::Instant;
 
 /// Writes the arguments of a call.
 pub(crate) type Arguments<'r, 'a> = &'r dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>;
 
-/// What the server is told with a request, as its connection has not told it yet.
+/// What a request tells its server of more than itself.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct News<'n> {
+    /// Of the connection, which has not told it yet.
     pub(crate) code_sets: Option<CodeSets>,
-    /// Where this end listens.
+    /// Where this end listens, likewise.
     pub(crate) points: Option<&'n ListenPoints>,
+    /// As which user it is made.
+    pub(crate) evidence: Option<&'n [u8]>,
 }
 
 /// Writes the whole request of `invocation`, which tells `news` if there are any. `ior`: the
@@ -39,7 +43,9 @@ pub(crate) fn write<'a>(
     invocation: &Invocation<'_, 'a>,
     news: News<'_>,
 ) -> Result<(), corbie_cdr::Error> {
-    if news.code_sets.is_some() || news.points.is_some() || invocation.policies.adds_contexts {
+    let News { code_sets, points, evidence } = news;
+    let tells = code_sets.is_some() | points.is_some() | evidence.is_some();
+    if tells || invocation.policies.adds_contexts {
         write_with_contexts(encoder, id, target, ior, invocation, news)
     } else {
         write_plain(encoder, id, target, ior, invocation, &[])
@@ -61,8 +67,9 @@ fn write_with_contexts<'a>(
     let of_code_sets = code_sets.as_ref().map(CodeSetContext::as_context);
     let of_policies = policies.as_ref().map(InvocationContext::as_context);
     let of_points = news.points.map(ListenPoints::as_context);
-    let mut contexts = [Tagged { tag: 0, data: &[] }; 3];
-    let given = [of_code_sets, of_policies, of_points].into_iter().flatten();
+    let of_users = news.evidence.map(|data| Tagged { tag: SAS_CONTEXT, data });
+    let mut contexts = [Tagged { tag: 0, data: &[] }; 4];
+    let given = [of_code_sets, of_policies, of_points, of_users].into_iter().flatten();
     let count = contexts.iter_mut().zip(given).map(|(place, context)| *place = context).count();
     let own = &contexts[..count];
     match invocation.watch {

@@ -3,6 +3,8 @@
 
 use crate::server::Wanted;
 use crate::{Object, Orb};
+#[cfg(feature = "access-file")]
+use corbie_access::AccessFile;
 use corbie_access::{AccessRules, EgressRules};
 use corbie_types::{SystemException, minor};
 
@@ -37,18 +39,15 @@ impl Orb {
 
     /// Reads the access file again (setting `access_file`) and serves and connects by what it says
     /// now; does nothing without that setting. Where it says nothing of egress any more, the rules
-    /// of egress stay as they are. Whether there is such a file.
+    /// of egress stay as they are; where it has no users any more, none is known. Whether there is
+    /// such a file.
     ///
     /// # Errors
     /// `INITIALIZE` (`COMPLETED_NO`) when the file cannot be read, `BAD_PARAM` (`COMPLETED_NO`)
     /// when it is wrong, with its line: then the rules stay as they are.
     pub fn reload_access(&self) -> Result<bool, SystemException> {
         let Some(path) = &self.settings().access_file else { return Ok(false) };
-        let (access, egress) = read(path)?;
-        self.set_access(access);
-        if let Some(rules) = egress {
-            self.set_egress(rules);
-        }
+        self.go_by(path)?;
         Ok(true)
     }
 }
@@ -71,20 +70,27 @@ impl Object {
     }
 }
 
-#[cfg(feature = "access-file")]
-fn read(path: &str) -> Result<(AccessRules, Option<EgressRules>), SystemException> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        minor::INITIALIZE_CONFIGURATION
-            .no(format!("the access file `{path}` cannot be read: {error}"))
-    })?;
-    let file = corbie_access::AccessFile::parse(path, &text)?;
-    Ok((file.access, file.egress))
-}
+impl Orb {
+    #[cfg(feature = "access-file")]
+    fn go_by(&self, path: &str) -> Result<(), SystemException> {
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            minor::INITIALIZE_CONFIGURATION
+                .no(format!("the access file `{path}` cannot be read: {error}"))
+        })?;
+        let AccessFile { access, egress, users, assertions } = AccessFile::parse(path, &text)?;
+        self.set_access(access);
+        if let Some(rules) = egress {
+            self.set_egress(rules);
+        }
+        self.take_users_of_file(users, assertions);
+        Ok(())
+    }
 
-#[cfg(not(feature = "access-file"))]
-fn read(path: &str) -> Result<(AccessRules, Option<EgressRules>), SystemException> {
-    Err(minor::BAD_PARAM_ARGUMENT.no(format!(
-        "the access file `{path}` cannot be read: this program was built without the feature \
-         config-file of corbie"
-    )))
+    #[cfg(not(feature = "access-file"))]
+    fn go_by(&self, path: &str) -> Result<(), SystemException> {
+        Err(minor::BAD_PARAM_ARGUMENT.no(format!(
+            "the access file `{path}` cannot be read: this program was built without the feature \
+             config-file of corbie"
+        )))
+    }
 }

@@ -19,6 +19,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 /// What is kept with a connection.
@@ -26,6 +27,8 @@ pub(crate) struct PeerState {
     /// Where it was opened to, by this end.
     pub(crate) endpoint: Option<Endpoint>,
     pub(crate) code_sets: SharedCodeSets,
+    /// The number of the security context that the server keeps of it; 0: none.
+    pub(crate) established: AtomicU64,
     /// What the server half keeps with one that was accepted.
     pub(crate) accepted: Accepted,
 }
@@ -33,7 +36,7 @@ pub(crate) struct PeerState {
 impl From<Accepted> for PeerState {
     fn from(accepted: Accepted) -> Self {
         let code_sets = SharedCodeSets::new(CodeSets::DEFAULT);
-        PeerState { endpoint: None, code_sets, accepted }
+        PeerState { endpoint: None, code_sets, established: AtomicU64::new(0), accepted }
     }
 }
 
@@ -126,7 +129,7 @@ impl Opens for Peer {
         let (endpoint, code_sets) = (Some(endpoint.clone()), SharedCodeSets::new(code_sets));
         let accepted =
             if roles.answers { bidirectional::opened(orb, link) } else { Accepted::default() };
-        PeerState { endpoint, code_sets, accepted }
+        PeerState { endpoint, code_sets, established: AtomicU64::new(0), accepted }
     }
 
     fn serve(orb: &Orb, connection: &Arc<Connection>) -> io::Result<()> {

@@ -2,7 +2,8 @@
 //! (CORBA 3.3 P2 §9.6.2, §9.7.2).
 
 use crate::portable_interceptor::AddedComponent;
-use crate::profile::{Profile, permits, tls_components};
+use crate::profile::security::UsersTaken;
+use crate::profile::{Profile, permits, security};
 use crate::server::PublishedProfile;
 use crate::{Object, Orb};
 use corbie_cdr::{ByteOrder, CodeSets, Limits, Version};
@@ -55,6 +56,7 @@ impl Orb {
     ) -> Result<Vec<TaggedProfile>, SystemException> {
         let published = self.server().published().unwrap_or_default();
         let version = self.settings().giop_version;
+        let users = self.users_taken();
         let mut components = Vec::new();
         // CORBA 3.3 P2 §9.7.2: components exist since 1.1.
         if version > Version::V1_0 {
@@ -72,7 +74,7 @@ impl Orb {
                 endpoints.iter().filter(|one| permits(protection, one)).cloned().collect();
             let mut components = components.clone();
             if version > Version::V1_0 {
-                components.extend(tls_components(self.settings(), &endpoints)?);
+                components.extend(security::components(self.settings(), &endpoints, users)?);
             }
             let with = |components| {
                 let profile = Profile {
@@ -101,6 +103,18 @@ impl Orb {
             return Err(minor::OBJ_ADAPTER_NO_ENDPOINT.no("the ORB does not listen on any address"));
         }
         Ok(profiles)
+    }
+
+    /// Which evidence of users is taken, as references say.
+    fn users_taken(&self) -> UsersTaken {
+        if !self.has_users() {
+            return UsersTaken::default();
+        }
+        let (_, terms) = self.server().csi.terms();
+        UsersTaken {
+            passwords: terms.passwords.is_some(),
+            assertions: !terms.assertions.is_empty(),
+        }
     }
 
     /// Whether references have an address that `protection` lets be used.

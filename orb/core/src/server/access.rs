@@ -3,13 +3,13 @@
 //! `admission` asks for every request that came over a connection, before interceptors, before it
 //! is held and before its servant is looked for; `dispatch` for every LocateRequest. So it is the
 //! same for servants of generated skeletons, DSI and AMH. What rules say of a peer is settled when
-//! its connection sends the first request, and after [`Access::set`] anew: a call compares names
-//! and allocates nothing. Calls of this process to its own objects are the application's, and are
-//! not asked for.
+//! its connection sends the first request, of a user when its evidence is accepted, and after
+//! [`Access::set`] anew: a call compares names and allocates nothing. Calls of this process to its
+//! own objects are the application's, and are not asked for.
 
 use crate::Orb;
 use crate::interface::FromPeer;
-use crate::server::{Servant, Server, ServerConnection, ServerRequest};
+use crate::server::{Caller, Servant, Server, ServerConnection, ServerRequest};
 use corbie_access::{AccessRules, CalledObject, Pattern, PeerRules};
 use corbie_threads::lock::{Ranked, RankedRw, rank};
 use corbie_transport::{PeerIdentity, own_user};
@@ -44,8 +44,7 @@ impl Access {
 /// What is known of the peer of a connection.
 #[derive(Default)]
 pub(crate) struct OfConnection {
-    /// What rules say of it, with the generation that it is of.
-    rules: Ranked<rank::Leaf, Option<(u64, Arc<PeerRules>)>>,
+    rules: RulesOf,
     identity: OnceLock<Arc<PeerIdentity>>,
 }
 
@@ -56,15 +55,26 @@ impl OfConnection {
     }
 
     fn rules(&self, access: &Access, connection: &ServerConnection) -> Arc<PeerRules> {
+        self.rules.get(access, self.identity(connection))
+    }
+}
+
+/// What rules say of a peer, or of a user, with the generation that it is of.
+#[derive(Default)]
+pub(crate) struct RulesOf(Ranked<rank::Leaf, Option<(u64, Arc<PeerRules>)>>);
+
+impl RulesOf {
+    /// What they say now of `peer`, which is always the same.
+    pub(crate) fn get(&self, access: &Access, peer: &PeerIdentity) -> Arc<PeerRules> {
         let generation = access.generation.load(Ordering::Acquire);
-        if let Some((of, rules)) = &*self.rules.lock()
+        if let Some((of, rules)) = &*self.0.lock()
             && *of == generation
         {
             return Arc::clone(rules);
         }
         let all = Arc::clone(&access.rules.read());
-        let rules = Arc::new(all.for_peer(self.identity(connection), own_user()));
-        *self.rules.lock() = Some((generation, Arc::clone(&rules)));
+        let rules = Arc::new(all.for_peer(peer, own_user()));
+        *self.0.lock() = Some((generation, Arc::clone(&rules)));
         rules
     }
 }
@@ -85,7 +95,7 @@ pub(crate) fn check(
     connection: &ServerConnection,
     request: &ServerRequest<'_>,
 ) -> Result<(), SystemException> {
-    check_call(orb, connection, request.object_key(), request.operation())
+    check_call(orb, connection, request.caller(), (request.object_key(), request.operation()))
 }
 
 /// Whether the peer of `connection` may learn whether the object with this key is here: when it
@@ -98,30 +108,37 @@ pub(crate) fn check_question(
     connection: &ServerConnection,
     object_key: &[u8],
 ) -> Result<(), SystemException> {
-    check_call(orb, connection, object_key, "_non_existent")
+    check_call(orb, connection, None, (object_key, "_non_existent"))
 }
 
 fn check_call(
     orb: &Orb,
     connection: &ServerConnection,
-    object_key: &[u8],
-    operation: &str,
+    caller: Option<&Arc<Caller>>,
+    (object_key, operation): (&[u8], &str),
 ) -> Result<(), SystemException> {
     let server = orb.server();
     if !server.access.has_rules() {
         return Ok(());
     }
-    let rules = connection.state().accepted.access.rules(&server.access, connection);
+    let rules = match caller {
+        None => connection.state().accepted.access.rules(&server.access, connection),
+        Some(caller) => caller.rules(&server.access),
+    };
     let called = Called { server, object_key };
     if rules.permit(operation, &called) {
         return Ok(());
     }
-    Err(refused(connection, &called, operation))
+    let peer = match caller {
+        None => connection.state().accepted.access.identity(connection),
+        Some(caller) => caller.identity(),
+    };
+    Err(refused(peer, &called, operation))
 }
 
 #[cold]
-fn refused(connection: &ServerConnection, called: &Called<'_>, operation: &str) -> SystemException {
-    let (peer, object) = (connection.link().identity(), called.name());
+fn refused(peer: &PeerIdentity, called: &Called<'_>, operation: &str) -> SystemException {
+    let object = called.name();
     let operation = shortened(operation);
     tracing::warn!(
         %peer,

@@ -1,12 +1,14 @@
 //! What is settled between receiving a request and its upcall, where the request asks for it: is
 //! there still time, and is it to be acknowledged first (CORBA Messaging §22.2.2, §22.2.4). Before
-//! that, whether the peer may make the call at all; and interceptors see it.
+//! that, for which user the call is made, and whether it may be made at all; and interceptors see
+//! it.
 //!
 //! Called by `dispatch` only for requests that carry service contexts or ask for an answer from
 //! the server instead of the target, and where `attention` is wanted: for interceptors, access
 //! rules, a `Current`, spans.
 
 use crate::Orb;
+use crate::server::csi::{self, Settled};
 use crate::server::interceptor::Intercepted;
 use crate::server::{
     Location, ServerConnection, ServerRequest, Wanted, access, bidirectional, current, dispatch,
@@ -26,13 +28,20 @@ pub(crate) fn serve(
     request: &mut ServerRequest<'_>,
 ) -> Result<(), SystemException> {
     as_span(orb, request, |request| {
+        // Where its user is not known yet, it waits, and is served again from here.
+        if orb.server().attention.has(Wanted::Users)
+            && csi::settle(orb, connection, request)? == Settled::Later
+        {
+            return Ok(());
+        }
         admit(orb, connection, request)?;
         // An interceptor may have sent the client to another object.
         if request.is_answered() { Ok(()) } else { shown(orb, request) }
     })
 }
 
-/// As [`serve`], for a request that waited since: settles only whether there is still time.
+/// As [`serve`], for a request that waited since: settles only whether there is still time, unless
+/// it waited for its user to be known.
 ///
 /// # Errors
 /// As [`serve`].
@@ -40,6 +49,9 @@ pub(crate) fn serve_again(
     orb: &Orb,
     request: &mut ServerRequest<'_>,
 ) -> Result<(), SystemException> {
+    if let Some(connection) = request.take_to_admit() {
+        return serve(orb, connection, request);
+    }
     as_span(orb, request, |request| {
         if let Some(policies) = request.invocation_policies()? {
             policies.check_in_time(request.operation(), request.response_expected())?;

@@ -19,6 +19,8 @@ pub(crate) enum Wanted {
     Spans = 1 << 4,
     /// Rules of egress: references that are read from requests remember which peer sent them.
     Givers = 1 << 5,
+    /// The server knows users, or requires them.
+    Users = 1 << 6,
 }
 
 /// All that wants to look. Nothing of it is ever taken back.

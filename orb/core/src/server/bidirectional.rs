@@ -14,6 +14,7 @@ use crate::Orb;
 use crate::connection::Connection;
 use crate::profile::{Carrier, Protocol, is_plain, is_tls};
 use crate::server::listening::PublishedProfile;
+use crate::server::peers::PeerRates;
 use crate::server::{Accepted, ServerRequest, due_responses, turn};
 use corbie_cdr::{ByteOrder, CodeSets, Version};
 use corbie_connection::Place;
@@ -136,7 +137,8 @@ pub(crate) fn is_nowhere(endpoint: &Endpoint) -> bool {
 pub(crate) fn opened(orb: &Orb, link: &Link) -> Accepted {
     let has_own_threads = super::connection::has_own_threads(orb, link);
     let threads = has_own_threads.then(|| Box::new(ConnectionThreads::new(orb.stand_ins())));
-    Accepted { id: orb.server().registry.next_id(), threads, ..Accepted::default() }
+    let (id, peer) = (orb.server().registry.next_id(), Some(PeerRates::new(orb.settings())));
+    Accepted { id, threads, peer, ..Accepted::default() }
 }
 
 /// Has a connection that this ORB opened and offers served as those that it accepted.

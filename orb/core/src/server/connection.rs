@@ -4,6 +4,7 @@
 use crate::Orb;
 use crate::connection::Connection;
 use crate::reactor::Turn;
+use crate::server::csi::Sessions;
 use crate::server::peers::PeerRates;
 use crate::server::{access, bidirectional, dispatch, due_responses, held, turn};
 use corbie_connection::{Bounds, Limits};
@@ -13,8 +14,8 @@ use corbie_threads::connection_threads::ConnectionThreads;
 use corbie_threads::reactor::Next;
 use corbie_transport::{Link, Waiter};
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, OnceLock};
 
 /// Answers of so many octets are queued whatever waits: as many as requests are due, at most
 /// (`pending_responses_max`), since no more are read meanwhile.
@@ -36,6 +37,22 @@ pub(crate) struct Accepted {
     pub(crate) access: access::OfConnection,
     /// Its peer, where there is a limit of how fast that may send requests.
     pub(crate) requests_of: Option<Arc<PeerRates>>,
+    /// Its peer, for the rate of passwords.
+    pub(super) peer: Option<Arc<PeerRates>>,
+    /// The users of its requests, once one came.
+    pub(super) sessions: OnceLock<Box<Sessions>>,
+}
+
+impl Accepted {
+    /// The users of its requests.
+    pub(crate) fn sessions(&self, orb: &Orb) -> &Sessions {
+        self.sessions.get_or_init(|| Box::new(Sessions::new(orb)))
+    }
+
+    /// A password of the peer is to be checked; whether it may be.
+    pub(crate) fn may_check_password(&self) -> bool {
+        self.peer.as_ref().is_none_or(|peer| peer.may_check_password())
+    }
 }
 
 /// Makes a connection of a link that was accepted.
@@ -63,7 +80,8 @@ pub(crate) fn accept(
     };
     let threads = has_own_threads.then(|| Box::new(ConnectionThreads::new(orb.stand_ins())));
     let requests_of = peer.requests();
-    let state = Accepted { id, threads, requests_of, ..Accepted::default() }.into();
+    let peer = Some(Arc::clone(peer));
+    let state = Accepted { id, threads, requests_of, peer, ..Accepted::default() }.into();
     let waiter = Waiter::new(orb.server_wait());
     let roles = (bidirectional::roles(orb, &link, protocol), protocol);
     let connection = Connection::new(orb, roles, link, waiter, &bounds, state);

@@ -8,8 +8,8 @@
 
 use crate::Orb;
 use crate::portable_interceptor::ServiceContext;
-use crate::server::Wanted;
 use crate::server::service_contexts::RequestContext;
+use crate::server::{Caller, Wanted};
 use corbie_threads::thread::is_serving;
 use corbie_transport::{PeerAddress, PeerIdentity};
 use corbie_types::{SystemException, minor};
@@ -52,13 +52,25 @@ impl Orb {
 
 impl Current {
     /// The peer that called: its address, over a unix-domain socket its process and user, over TLS
-    /// its certificate. [`PeerAddress::Here`] for a call of this process without a message.
+    /// its certificate; and the user, as [`Current::user`]. [`PeerAddress::Here`] for a call of
+    /// this process without a message.
     ///
     /// # Errors
     /// `BAD_INV_ORDER` (`COMPLETED_NO`) when the calling thread serves no request, or one that came
     /// before the first [`Orb::current`] of its ORB.
     pub fn peer(&self) -> Result<PeerIdentity, SystemException> {
         innermost(RequestContext::peer, || PeerIdentity::from(PeerAddress::Here))
+    }
+
+    /// The user that the request is made for, as CSIv2 says it: proven by a password, or asserted
+    /// by a peer that is trusted to (the book: "Users"). `None`: no user, as for a call of this
+    /// process.
+    ///
+    /// # Errors
+    /// As [`Current::peer`].
+    pub fn user(&self) -> Result<Option<String>, SystemException> {
+        let user = |context: &RequestContext| context.caller()?.user().map(|user| (**user).into());
+        innermost(user, || None)
     }
 
     /// The service contexts that came with the request, in their order; none for a call of this
@@ -148,6 +160,12 @@ pub(crate) async fn showing<F: Future>(context: Arc<RequestContext>, served: F) 
         served.as_mut().poll(cx)
     })
     .await
+}
+
+/// The user of the request that this thread serves: `None` when it serves none that is known, so
+/// that its calls are its own.
+pub(crate) fn caller() -> Option<Option<Arc<Caller>>> {
+    innermost(|context| context.caller().cloned(), || None).ok()
 }
 
 /// What `asked` says of the request that this thread serves, or `here` for a call of this process.

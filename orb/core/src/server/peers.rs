@@ -72,6 +72,7 @@ impl Rate {
 pub(crate) struct PeerRates {
     connections: Option<Rate>,
     requests: Option<Rate>,
+    passwords: Option<Rate>,
 }
 
 impl PeerRates {
@@ -79,6 +80,7 @@ impl PeerRates {
         Arc::new(PeerRates {
             connections: settings.connection_rate_per_peer.map(Rate::new),
             requests: settings.request_rate_per_peer.map(Rate::new),
+            passwords: settings.csi_checks_per_peer.map(Rate::new),
         })
     }
 
@@ -87,10 +89,16 @@ impl PeerRates {
         self.connections.as_ref().is_none_or(|rate| rate.note_if_within(now()))
     }
 
+    /// A password of it is to be checked; whether it may be.
+    pub(crate) fn may_check_password(&self) -> bool {
+        self.passwords.as_ref().is_none_or(|rate| rate.note_if_within(now()))
+    }
+
     /// Whether it is remembered only for the connections that it has open.
     pub(crate) fn rests(&self) -> bool {
         let now = now();
-        [&self.connections, &self.requests].into_iter().flatten().all(|rate| rate.rests(now))
+        let rates = [&self.connections, &self.requests, &self.passwords];
+        rates.into_iter().flatten().all(|rate| rate.rests(now))
     }
 
     /// What its connections keep of it: nothing, where no rate is asked of its requests.

@@ -11,7 +11,7 @@ use crate::portable_interceptor::ServiceContext;
 use crate::server::held::{self, HeldRequest};
 use crate::server::interceptor::{Intercepted, Outcome};
 use crate::server::service_contexts::RequestContext;
-use crate::server::{ResponseHandler, ServerConnection, current, panic};
+use crate::server::{Caller, ResponseHandler, ServerConnection, current, panic};
 use crate::{Object, Orb};
 use corbie_cdr::{ByteOrder, Decoder, Encoder, Error, Marshal as _, Version};
 use corbie_connection::{Position, SendFault};
@@ -27,6 +27,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 mod intercepted;
+mod user;
 
 pub(crate) use intercepted::{check_body, settle};
 
@@ -63,6 +64,10 @@ pub(crate) struct Carried {
     pub(crate) intercepted: Option<Box<Intercepted>>,
     /// Its service contexts and those of its reply; empty where none were asked for or set.
     pub(crate) context: OnceLock<Arc<RequestContext>>,
+    /// The user that it is made for, as CSIv2 says it.
+    pub(crate) caller: Option<Arc<Caller>>,
+    /// Whether it is still to be admitted: it waits until its user is known.
+    pub(crate) is_to_admit: bool,
 }
 
 /// How far the answer is.
@@ -259,7 +264,8 @@ impl<'r> ServerRequest<'r> {
     #[cold]
     pub(crate) fn context(&self) -> &Arc<RequestContext> {
         let (connection, received) = (self.connection, &self.header.service_contexts);
-        self.carried.context.get_or_init(|| RequestContext::new(connection, received))
+        let caller = &self.carried.caller;
+        self.carried.context.get_or_init(|| RequestContext::new(connection, caller, received))
     }
 
     /// Its upcall begins, in as many upcalls of its thread as that is in now. Called by object

@@ -295,7 +295,8 @@ impl ResponseHandler {
     /// Its service contexts and those of its reply.
     fn context_to_write(&self) -> &Arc<RequestContext> {
         let connection = self.connection.as_ref();
-        let nothing = || RequestContext::new(connection, &ServiceContexts::EMPTY);
+        let nothing =
+            || RequestContext::new(connection, &self.carried.caller, &ServiceContexts::EMPTY);
         self.carried.context.get_or_init(nothing)
     }
 

@@ -8,7 +8,7 @@
 //! [`Current`]: crate::server::Current
 
 use crate::portable_interceptor::{ServiceContext, service_contexts};
-use crate::server::ServerConnection;
+use crate::server::{Caller, ServerConnection};
 use corbie_cdr::{Encoder, Error};
 use corbie_giop::{MessageStart, ReplyHeader, ReplyStatus, ServiceContexts, Tagged, write_reply};
 use corbie_threads::lock::{Ranked, rank};
@@ -20,6 +20,8 @@ use std::sync::Arc;
 pub(crate) struct RequestContext {
     /// `None` for a request of this process.
     connection: Option<Arc<ServerConnection>>,
+    /// The user that it is made for.
+    caller: Option<Arc<Caller>>,
     /// `None` when they are more than is kept.
     received: Option<Vec<ServiceContext>>,
     /// What goes back with the reply.
@@ -29,20 +31,28 @@ pub(crate) struct RequestContext {
 impl RequestContext {
     pub(crate) fn new(
         connection: Option<&Arc<ServerConnection>>,
+        caller: &Option<Arc<Caller>>,
         received: &ServiceContexts<'_>,
     ) -> Arc<Self> {
         Arc::new(RequestContext {
             connection: connection.cloned(),
+            caller: caller.clone(),
             received: service_contexts::kept(received),
             reply: Ranked::new(Vec::new()),
         })
     }
 
     pub(crate) fn peer(&self) -> PeerIdentity {
-        match &self.connection {
-            Some(connection) => connection.link().identity(),
-            None => PeerIdentity::from(PeerAddress::Here),
+        match (&self.caller, &self.connection) {
+            (Some(caller), _) => PeerIdentity::clone(caller.identity()),
+            (None, Some(connection)) => connection.link().identity(),
+            (None, None) => PeerIdentity::from(PeerAddress::Here),
         }
+    }
+
+    /// The user that it is made for.
+    pub(crate) fn caller(&self) -> Option<&Arc<Caller>> {
+        self.caller.as_ref()
     }
 
     /// # Errors

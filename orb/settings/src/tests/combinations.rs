@@ -29,6 +29,7 @@ fn each_refused_pair_is_named() {
             "server_concurrency",
         ),
         ("-ORBReactorThreads 4", "reactor_threads", "server_concurrency"),
+        ("-ORBCsiUser alice", "csi_user", "csi_password_file"),
         (
             "-ORBPublishedAddress h -ORBPublishAllAddresses",
             "published_addresses",

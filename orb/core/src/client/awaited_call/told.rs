@@ -1,5 +1,5 @@
 //! What a request tells its server of the connection that it goes over: the code sets, and where
-//! this end listens. Each is told once, with the first request.
+//! this end listens. Each is told once, with the first request. And as which user it is made.
 
 use super::{Kept, not_kept};
 use crate::client::Target;
@@ -14,6 +14,8 @@ use corbie_types::SystemException;
 pub(super) struct Told<'o> {
     pub(super) announces: bool,
     pub(super) points: Option<&'o ListenPoints>,
+    /// As which user it is made.
+    pub(super) evidence: Option<&'o [u8]>,
 }
 
 impl Told<'_> {
@@ -50,7 +52,7 @@ impl Invocation<'_, '_> {
             return Err(not_kept(self.operation));
         }
         let points = to_offer(self.object.orb(), connection, target.version);
-        Ok((code_sets, Told { announces, points }))
+        Ok((code_sets, Told { announces, points, evidence: None }))
     }
 }
 

@@ -151,6 +151,12 @@ super::minor_codes! { super::VMCID;
         0x0e9 NO_PERMISSION_TLS_NEEDED
             "the reference has no address that tls_protection lets be used"
             "let its server listen on ssliop://, name a tls_trust, or change tls_protection";
+        0x0ea NO_PERMISSION_USER "a user name, a password or an asserted identity is not accepted"
+            "correct csi_user and csi_password_file, or ask the operator of the server";
+        0x0eb NO_PERMISSION_USER_NEEDED "the server takes calls of users only"
+            "set csi_user and csi_password_file, or Orb::set_credentials";
+        0x0ec NO_PERMISSION_PASSWORD_PLAIN "a password does not travel in plain text"
+            "let the server listen on ssliop://, or set csi_plain_passwords";
     }
     ObjectNotExist {
         0x0f0 OBJECT_NOT_EXIST_UNKNOWN "the server answers, but does not know the object"
