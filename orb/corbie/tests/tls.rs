@@ -397,6 +397,9 @@ fn a_poa_requires_tls_or_forbids_it_whatever_the_reference_says() {
     let refused = at(&client, &required, "iiop", &plain).double(2).unwrap_err();
     assert_eq!(refused.minor, minor::NO_PERMISSION_TLS_NEEDED, "{refused}");
     assert_eq!(refused.completed, CompletionStatus::No);
+    let unsaid = at(&client, &required, "iiop", &plain).0.locate().unwrap_err();
+    assert_eq!(unsaid.minor, minor::NO_PERMISSION_TLS_NEEDED, "nor is it said whether it is there");
+    at(&client, &required, "ssliop", &secure).0.locate().unwrap();
     let forbidden = under("plain", &[TlsProtection::Forbidden.into()]);
     let profile = forbidden.0.ior().iiop_profiles().unwrap().remove(0);
     assert!(profile.tls_addresses().is_empty() && profile.port != 0);

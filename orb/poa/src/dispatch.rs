@@ -92,6 +92,11 @@ impl Adapter for RootPoa {
         is_policy || may_be_made || servant.is_some_and(|servant| servant._keeps_order())
     }
 
+    fn tls_protection(&self, object_key: &[u8]) -> TlsProtection {
+        let said = self.find(object_key, |poa, _| Some(poa.policies.tls_protection));
+        said.unwrap_or(TlsProtection::Preferred)
+    }
+
     fn takes_call_backs(&self, object_key: &[u8]) -> bool {
         let takes = self.find(object_key, |poa, _| {
             (poa.policies.bidirectional == Bidirectional::Both).then_some(())

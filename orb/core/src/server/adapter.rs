@@ -3,6 +3,7 @@
 
 use crate::Object;
 use crate::server::{Servant, ServerRequest};
+use corbie_settings::TlsProtection;
 use corbie_types::{Ior, SystemException};
 use corbie_upcall::Activation;
 use std::any::Any;
@@ -28,6 +29,9 @@ pub trait Adapter: Any + Send + Sync {
     /// Whether requests to the object with this key may come over connections that this ORB opened:
     /// its POA has the `BidirectionalPolicy` `BOTH`.
     fn takes_call_backs(&self, object_key: &[u8]) -> bool;
+
+    /// Over which connections requests to the object with this key may come: what its POA says.
+    fn tls_protection(&self, object_key: &[u8]) -> TlsProtection;
 
     /// Whether the object with this key, which is not known, may be there soon: the server is not
     /// ready, and requests for such objects wait.

@@ -7,6 +7,7 @@
 
 use crate::profile;
 use crate::server::held::{self, HeldCall, HeldRequest};
+use crate::server::request::is_permitted_over;
 use crate::server::{
     Location, Server, ServerConnection, ServerRequest, Wanted, access, admission, bidirectional,
     panic, peers,
@@ -18,6 +19,7 @@ use corbie_giop::{
     GiopError, Incoming, LocateReplyHeader, LocateStatus, Message, OwnedMessage, RequestHeader,
     ResponseFlags, ServiceContexts, Target, finish_message, write_locate_reply,
 };
+use corbie_settings::TlsProtection;
 use corbie_threads::thread::serve_for_a_while;
 use corbie_types::{Ior, SystemException, SystemExceptionKind, minor};
 use std::borrow::Cow;
@@ -310,6 +312,24 @@ fn location(orb: &Orb, key: &[u8]) -> Location {
     }
 }
 
+/// A question is answered where a request would be served.
+fn check_protection(
+    orb: &Orb,
+    connection: &ServerConnection,
+    key: &[u8],
+) -> Result<(), SystemException> {
+    let adapter = orb.server().adapter.get();
+    let protection = adapter.map_or(TlsProtection::Preferred, |a| a.tls_protection(key));
+    if is_permitted_over(connection, protection) {
+        return Ok(());
+    }
+    Err(minor::NO_PERMISSION_TLS_NEEDED.no(format!(
+        "the object was not looked for: TLS is {} for the objects of its POA, and the question came \
+         another way; use a reference that this POA made",
+        protection.name()
+    )))
+}
+
 fn locate(
     orb: &Orb,
     connection: &Arc<ServerConnection>,
@@ -319,6 +339,7 @@ fn locate(
     let key = object_key(orb, &header.target);
     let found = bidirectional::check_target(orb, connection, &key)
         .and_then(|()| access::check_question(orb, connection, &key))
+        .and_then(|()| check_protection(orb, connection, &key))
         .map(|()| location(orb, &key));
     let status = match found {
         Ok(Location::Here) => LocateStatus::ObjectHere,

@@ -151,12 +151,7 @@ impl<'r> ServerRequest<'r> {
     /// machine.
     #[must_use]
     pub fn is_permitted_by(&self, protection: TlsProtection) -> bool {
-        let Some(connection) = self.connection else { return true };
-        match protection {
-            TlsProtection::Required => !connection.link().is_plain(),
-            TlsProtection::Preferred => true,
-            TlsProtection::Forbidden => !connection.link().is_encrypted(),
-        }
+        self.connection.is_none_or(|connection| is_permitted_over(connection, protection))
     }
 
     /// The number of its connection; calls of this process have one together.
@@ -597,4 +592,12 @@ fn no_answer(operation: &str) -> SystemException {
         CompletionStatus::Maybe,
         format!("the servant returned from {operation} without an answer"),
     )
+}
+/// Whether `protection` lets what comes over `connection` be used.
+pub(crate) fn is_permitted_over(connection: &ServerConnection, protection: TlsProtection) -> bool {
+    match protection {
+        TlsProtection::Required => !connection.link().is_plain(),
+        TlsProtection::Preferred => true,
+        TlsProtection::Forbidden => !connection.link().is_encrypted(),
+    }
 }
