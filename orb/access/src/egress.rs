@@ -180,16 +180,6 @@ impl Reach {
         self.permits(careful, |rule| rule.has_address(address, self.own))
     }
 
-    /// Whether a rule names this address, and none refuses it: not where only what holds without a
-    /// rule lets it be.
-    #[must_use]
-    pub fn names_address(&self, address: IpAddr) -> bool {
-        let address = address.to_canonical();
-        let names = |rule: &Arc<EgressRule>| rule.addresses.iter().any(|of| of.contains(address));
-        let refuses = |rule: &Arc<EgressRule>| rule.has_address(address, self.own);
-        self.allow.iter().any(names) && !self.refuse.iter().any(refuses)
-    }
-
     /// Whether to the unix-domain socket of this name, or to shared memory that is agreed on there.
     #[must_use]
     pub fn permits_socket(&self, name: &str) -> bool {

@@ -83,8 +83,8 @@ impl<U: Opens> Pools<U> {
                 pool.offer();
             }
             let back = Place::of(endpoint).filter(|_| *protocol == Protocol::Giop);
-            if let Some(back) = back.and_then(|place| backs.get(&place)?.upgrade()) {
-                pool.set_back(&back);
+            if let Some(ways) = back.and_then(|place| backs.get(&place)) {
+                pool.set_ways(ways);
             }
             Arc::new(pool)
         };
@@ -95,7 +95,7 @@ impl<U: Opens> Pools<U> {
     /// ones; forgets pools that are no longer in use.
     pub fn purge(&self, idle_timeout: Option<Duration>, most: u32) {
         let table = &mut self.lock();
-        table.backs.retain(|_, back| back.upgrade().is_some_and(|back| back.is_open()));
+        table.backs.retain(|_, ways| ways.open().is_some());
         let pools = &mut table.by_endpoint;
         if let Some(cutoff) = Instant::now().checked_sub(SHORT) {
             pools.values().for_each(|pool| pool.rest(cutoff));

@@ -55,11 +55,6 @@ impl Egress {
         Some(Arc::new(rules.for_peer(giver, own_user())))
     }
 
-    /// Whether a rule names this address for references of `peer`, and none refuses it.
-    pub(crate) fn names(&self, peer: &PeerIdentity, address: IpAddr) -> bool {
-        self.reach(peer).is_some_and(|reach| reach.names_address(address))
-    }
-
     /// The filter of names for `reach`: the same for equal ones.
     fn filter(&self, reach: &Arc<Reach>) -> AddressFilter {
         let mut filters = self.filters.lock();

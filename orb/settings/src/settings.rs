@@ -71,8 +71,9 @@ settings! {
     /// memory; other schemes are those of transports that the application registers. Messages are
     /// GIOP unless another protocol stands before the transport: `giopl+uiop://` is GIOPlite,
     /// `giopl://host:port` over TCP. References carry a profile for each pair.
-    /// Nothing is opened before the first reference is made or the first POA is activated. `none`,
-    /// with `bidirectional = both`: a client that is called back over its own connections only.
+    /// Nothing is opened before the first reference is made or the first POA is activated.
+    /// With `none`, which needs `bidirectional = both`, the process listens nowhere and is called
+    /// back over its own connections only.
     listen_endpoints: Vec<ListenEndpoint> = vec![ListenEndpoint::any()], "-ORBListenEndpoints";
 
     /// The file with this process's certificate and those that lead from it to an authority, in
@@ -113,7 +114,7 @@ settings! {
 
     /// `BidirectionalPolicy` of the ORB. `both`: a client offers its connections to servers for
     /// requests to objects of its POAs with this policy, and a server takes such offers, so that it
-    /// reaches objects behind a firewall or a router. Of GIOP 1.2, over TCP and TLS.
+    /// reaches objects behind a firewall or a router. Works with GIOP 1.2, over TCP and TLS.
     bidirectional: Bidirectional = Bidirectional::Normal, "-ORBBidirectional";
     /// Whether a server has its clients say as which user they call, by name and password (CSIv2).
     /// The users stand in the access file, or the application brings them along

@@ -5,11 +5,10 @@
 //! of such a place knows its connection. A connection that has closed is as if it were not there:
 //! its places are taken out once a second.
 
-use super::{Opens, Pool, Pools};
+use super::{Opens, Pool, Pools, Table};
 use crate::connection::Connection;
 use corbie_transport::{Endpoint, SSLIOP};
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::net::IpAddr;
 use std::sync::{Arc, Weak};
 
@@ -22,7 +21,43 @@ pub struct Place {
 }
 
 /// The connections by the places that their clients claimed.
-pub(super) type Backs<U> = HashMap<Place, Weak<Connection<U>>>;
+pub(super) type Backs<U> = HashMap<Place, Ways<U>>;
+
+/// Those of one place, the newest last.
+pub(super) struct Ways<U: Opens>(Vec<Weak<Connection<U>>>);
+
+/// So many of one place are remembered.
+const WAYS_MAX: usize = 8;
+
+impl<U: Opens> Default for Ways<U> {
+    fn default() -> Self {
+        Ways(Vec::new())
+    }
+}
+
+impl<U: Opens> Clone for Ways<U> {
+    fn clone(&self) -> Self {
+        Ways(self.0.clone())
+    }
+}
+
+impl<U: Opens> Ways<U> {
+    /// The newest that is open.
+    pub(super) fn open(&self) -> Option<Arc<Connection<U>>> {
+        self.0.iter().rev().filter_map(Weak::upgrade).find(|back| back.is_open())
+    }
+
+    /// Also this one.
+    fn add(&mut self, connection: &Arc<Connection<U>>) {
+        let is_open = |back: &Weak<Connection<U>>| back.upgrade().is_some_and(|b| b.is_open());
+        self.0
+            .retain(|back| is_open(back) && !std::ptr::eq(back.as_ptr(), Arc::as_ptr(connection)));
+        if self.0.len() >= WAYS_MAX {
+            self.0.remove(0);
+        }
+        self.0.push(Arc::downgrade(connection));
+    }
+}
 
 impl Place {
     /// The place of this host and port, whichever way they are written.
@@ -72,30 +107,24 @@ impl<U: Opens> Pools<U> {
         if pools.closed {
             return false;
         }
-        match pools.backs.entry(place.clone()) {
-            Entry::Vacant(free) => {
-                free.insert(Arc::downgrade(connection));
-            }
-            Entry::Occupied(mut taken) => {
-                let open = taken.get().upgrade().filter(|other| other.is_open());
-                if let Some(other) = open
-                    && !Arc::ptr_eq(&other, connection)
-                    && !may_replace(&other)
-                {
-                    return false;
-                }
-                taken.insert(Arc::downgrade(connection));
-            }
+        let is_taken = pools.backs.get(place).and_then(Ways::open);
+        if is_taken.is_some_and(|other| !Arc::ptr_eq(&other, connection) && !may_replace(&other)) {
+            return false;
         }
-        let is_there = |pool: &&Arc<Pool<U>>| pool.takes_back(place);
-        pools.by_endpoint.values().filter(is_there).for_each(|pool| pool.set_back(connection));
+        let Table { by_endpoint, backs, .. } = &mut *pools;
+        let of_place: Vec<_> = by_endpoint.values().filter(|pool| pool.takes_back(place)).collect();
+        // A place that this process reaches itself stays what it is.
+        if of_place.iter().any(|pool| pool.is_connected()) {
+            return false;
+        }
+        backs.entry(place.clone()).or_default().add(connection);
+        of_place.iter().for_each(|pool| pool.set_back(connection));
         true
     }
 
     /// The connection over which calls to `place` go back, if one is open.
     pub fn back(&self, place: &Place) -> Option<Arc<Connection<U>>> {
-        let back = self.lock().backs.get(place)?.upgrade();
-        back.filter(|connection| connection.is_open())
+        self.lock().backs.get(place)?.open()
     }
 
     /// From now on this ORB offers its connections: those that calls share are opened so.
@@ -114,8 +143,20 @@ impl<U: Opens> Pool<U> {
             && Place::of(&self.endpoint).is_some_and(|own| own == *place)
     }
 
+    /// Calls to its place go over a connection that leads back, or not at all.
+    pub fn expect_back(&self) {
+        self.lock_shared().is_offered = true;
+        self.note_shared_use();
+    }
+
+    /// A new pool of a place to which connections lead back already.
+    pub(super) fn set_ways(&self, ways: &Ways<U>) {
+        self.lock_shared().back.clone_from(ways);
+        self.note_shared_use();
+    }
+
     pub(super) fn set_back(&self, connection: &Arc<Connection<U>>) {
-        self.lock_shared().back = Some(Arc::downgrade(connection));
+        self.lock_shared().back.add(connection);
         self.note_shared_use();
     }
 

@@ -3,6 +3,7 @@
 //! The half of a pool for asynchronous calls, and for synchronous ones where
 //! `transport_multiplexing` or `reply_wait` say so. Paper AMI §3.1, transport multiplexing.
 
+use super::back::Ways;
 use super::line::Line;
 use super::{Lease, Opening, Opens, Pool};
 use crate::connection::{Bounds, Connection, Context as _};
@@ -10,8 +11,8 @@ use crate::{Awaited, Clock, ConnectionFault, Limits, ReceiveFailure};
 use corbie_giop::Roles;
 use corbie_threads::lock::{Guard, Ranked, Signal, rank};
 use corbie_transport::{Link, Waiter};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 /// So many connections to one endpoint are opened at once for calls that want their own.
@@ -42,7 +43,7 @@ pub(super) struct Open<U: Opens> {
     /// Connections that are being opened for them: one for each call, up to [`OPENING_MAX`].
     pub(super) own_opening: usize,
     /// One that a client opened, and that leads back to this place.
-    pub(super) back: Option<Weak<Connection<U>>>,
+    pub(super) back: Ways<U>,
     /// The common one is offered to the server for requests the other way.
     pub(super) is_offered: bool,
 }
@@ -54,7 +55,7 @@ impl<U: Opens> Default for Sharing<U> {
     fn default() -> Self {
         let (common, own, is_opening) = (None, Vec::new(), false);
         let (line, own_line) = (Line::default(), Line::default());
-        let (back, is_offered) = (None, false);
+        let (back, is_offered) = (Ways::default(), false);
         let open =
             Open { common, own, is_opening, line, own_line, own_opening: 0, back, is_offered };
         let (opened, uses) = (Signal::new(), AtomicU64::new(0));
@@ -69,9 +70,7 @@ impl<U: Opens> Open<U> {
 
     /// One that can take a request now.
     pub(super) fn find(&self, lease: Lease) -> Option<Arc<Connection<U>>> {
-        if self.back.is_some()
-            && let Some(back) = self.open_back()
-        {
+        if let Some(back) = self.open_back() {
             return Some(back);
         }
         let is_usable = |connection: &&Arc<Connection<U>>| {
@@ -90,7 +89,7 @@ impl<U: Opens> Open<U> {
 
     /// The connection that leads back to this place, if it is open.
     pub(super) fn open_back(&self) -> Option<Arc<Connection<U>>> {
-        self.back.as_ref()?.upgrade().filter(|back| back.is_open())
+        self.back.open()
     }
 
     /// The common connection is this from now on. One that was opened before connections were

@@ -123,7 +123,7 @@ fn places_of_others_are_not_taken_and_the_log_says_which_peer_claimed_them() {
         ("127.0.0.1", itself, "this server itself listens there"),
         ("some.host.of.others", 683, "names are not looked up"),
         ("127.0.0.9", 0, "0 is no port"),
-        (&*place, 1, "another peer has a connection there"),
+        (&*place, 1, "another peer has claimed this name"),
     ] {
         let mut thief = Offering::from(66, &server, &echo);
         thief.claim(&[(host, port)]);
@@ -136,16 +136,66 @@ fn places_of_others_are_not_taken_and_the_log_says_which_peer_claimed_them() {
 }
 
 #[test]
-fn a_rule_of_egress_lets_a_peer_behind_a_router_claim_its_inner_address() {
+fn a_rule_of_egress_makes_no_peer_another_one() {
+    let log = CapturedLog::install();
     let (server, echo) = server(&[]);
-    let routed = || EgressRule::of([Peers::anyone().address("127.0.0.7/32".parse().unwrap())]);
-    let inner = routed().address("192.0.2.0/24".parse().unwrap());
+    let routed = EgressRule::of([Peers::anyone().address("127.0.0.7/32".parse().unwrap())]);
+    let inner = routed.address("192.0.2.0/24".parse().unwrap());
     server.set_egress(EgressRules::otherwise(Otherwise::Refuse).allow(inner));
     let mut peer = Offering::from(7, &server, &echo);
     peer.claim(&[("192.0.2.8", 683)]);
-    let answering = peer.answers();
-    assert_eq!(at(&server, "192.0.2.8:683").double(1).unwrap(), 42);
+    let parts = ["192.0.2.8", peer.peer.name(), "not the address"];
+    assert!(log.line_with(&parts, PATIENCE).is_some());
+    server.shutdown(true);
+}
+
+#[test]
+fn a_name_belongs_to_its_first_address_also_when_the_client_has_gone() {
+    let log = CapturedLog::install();
+    let (server, echo) = server(&[]);
+    let mut owner = Offering::from(1, &server, &echo);
+    owner.claim(&[("kept.invalid", 9)]);
+    drop(owner);
+    let mut thief = Offering::from(67, &server, &echo);
+    thief.claim(&[("kept.invalid", 9)]);
+    let parts = ["kept.invalid", thief.peer.name(), "another peer has claimed this name"];
+    assert!(log.line_with(&parts, PATIENCE).is_some());
+    let mut again = Offering::from(1, &server, &echo);
+    again.claim(&[("kept.invalid", 9)]);
+    let answering = again.answers();
+    assert_eq!(at(&server, "kept.invalid:9").double(1).unwrap(), 42);
     drop(answering.join().unwrap());
+    server.shutdown(true);
+}
+
+#[test]
+fn a_second_connection_that_ends_leaves_the_first() {
+    let (server, echo) = server(&[]);
+    let mut first = Offering::from(1, &server, &echo);
+    first.claim(&[("twice.invalid", 9)]);
+    let mut second = Offering::from(1, &server, &echo);
+    second.claim(&[("twice.invalid", 9)]);
+    let back = at(&server, "twice.invalid:9");
+    let answering = second.answers();
+    assert_eq!(back.double(1).unwrap(), 42);
+    let (second, _) = answering.join().unwrap();
+    let answering = first.answers();
+    let lost = thread::spawn({
+        let back = back.clone();
+        move || back.double(1).unwrap_err()
+    });
+    drop(second);
+    lost.join().unwrap();
+    assert_eq!(back.double(1).unwrap(), 42, "over the first");
+    drop(answering.join().unwrap());
+    server.shutdown(true);
+}
+
+#[test]
+fn a_peer_that_offers_nothing_has_the_limits_of_idle_connections() {
+    let (server, _echo) = server(&["-ORBFirstOctetTimeout", "1s"]);
+    let mut silent = RawPeer::connect(server.listen_addresses()[0]).unwrap();
+    assert!(silent.answered(PATIENCE).is_closed());
     server.shutdown(true);
 }
 
@@ -192,7 +242,8 @@ pub(super) fn does_not_get_calls_that_go_over_tls(
 #[test]
 fn a_peer_that_asks_without_end_while_it_owes_a_reply_is_cut() {
     let log = CapturedLog::install();
-    let (server, echo) = server(&["-ORBQueuedOctetsMax", "1KiB"]);
+    let (server, echo) =
+        server(&["-ORBQueuedOctetsMax", "64KiB", "-ORBServerConcurrency", "thread-pool"]);
     let mut peer = Offering::from(1, &server, &echo);
     peer.claim(&[("floods.invalid", 1)]);
     let back = at(&server, "floods.invalid:1");
@@ -204,7 +255,7 @@ fn a_peer_that_asks_without_end_while_it_owes_a_reply_is_cut() {
     let request = RawRequest { object_key: key, operation, request_id: 2, arguments }.octets();
     let some = request.repeat(1_000);
     let flooded = (0..10_000).find(|_| peer.peer.send(&some).is_err());
-    assert!(flooded.is_some(), "the connection is cut, long before a million of requests");
+    assert!(flooded.is_some(), "the connection is cut, long before ten million requests");
     let parts = [peer.peer.name(), "takes no answers", "queued_octets_max"];
     assert!(log.line_with(&parts, PATIENCE).is_some());
     assert_eq!(called.join().unwrap().unwrap_err().completed, CompletionStatus::Maybe);

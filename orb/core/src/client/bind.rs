@@ -215,6 +215,9 @@ fn add_targets(
     let template = RequestTemplate::new(version, ByteOrder::NATIVE, giop::Target::Key(&object_key));
     for endpoint in &profile.endpoints {
         let pool = orb.connections().pool(endpoint.clone(), messages, code_sets);
+        if is_nowhere(endpoint) {
+            pool.expect_back();
+        }
         targets.push(Target {
             pool,
             version,

@@ -3,10 +3,11 @@
 //! bound, so that no attempt ever falls back from TLS to plain text.
 
 use crate::policy::{Policy, PolicyType};
-use crate::profile::{Profile, is_plain, is_tls};
+use crate::profile::{Profile, is_plain, is_tls, permits};
+use crate::server::bidirectional::is_nowhere;
 use crate::{Object, Orb};
 use corbie_settings::TlsProtection;
-use corbie_transport::SSLIOP;
+use corbie_transport::{Endpoint, SSLIOP};
 use corbie_types::{SystemException, minor};
 
 /// Takes out of the profiles of a reference of `type_id` what may not be used. Addresses of this
@@ -32,7 +33,10 @@ pub(crate) fn choose<'p>(
         TlsProtection::Preferred | TlsProtection::Forbidden => is_plain,
     };
     for profile in &mut profiles {
-        profile.endpoints.retain(|one| is_usable(one) || !(is_tls(one) || is_plain(one)));
+        // What is nowhere is called over a connection that came, over TLS or not.
+        let is_back = |one: &Endpoint| is_nowhere(one) && permits(protection, one);
+        let is_kept = |one: &Endpoint| is_usable(one) || is_back(one);
+        profile.endpoints.retain(|one| is_kept(one) || !(is_tls(one) || is_plain(one)));
     }
     if profiles.iter().any(|profile| !profile.endpoints.is_empty()) {
         return Ok(());

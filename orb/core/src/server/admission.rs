@@ -110,6 +110,9 @@ fn admit(
         bidirectional::admit(orb, connection, request)?;
     }
     access::check(orb, connection, request)?;
+    if connection.is_bidirectional() {
+        bidirectional::take_offer(orb, connection, request)?;
+    }
     let looking = orb.server().attention.now();
     if looking.has(Wanted::Hooks) || looking.has(Wanted::Interceptors) {
         Intercepted::receive(request)?;

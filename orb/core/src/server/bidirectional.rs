@@ -24,6 +24,7 @@ use corbie_threads::connection_threads::ConnectionThreads;
 use corbie_threads::lock::{Ranked, rank};
 use corbie_transport::{Endpoint, Link, PeerIdentity, SSLIOP};
 use corbie_types::{CompletionStatus, SystemException, minor};
+use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::net::IpAddr;
@@ -32,6 +33,9 @@ use std::sync::{Arc, OnceLock};
 
 /// Hosts that are no address of any machine (RFC 6761): what a client names that listens nowhere.
 const NOWHERE: &str = ".invalid";
+
+/// So many names that are nowhere are remembered with their owners.
+const REMEMBERED: usize = 16_384;
 
 /// So many times `queued_octets_max` may wait for a peer that asks while a reply of it is awaited.
 const REFUSALS: usize = 4;
@@ -45,6 +49,8 @@ pub(crate) struct Offers {
     plain: OnceLock<Option<ListenPoints>>,
     /// The same for connections over TLS.
     tls: OnceLock<Option<ListenPoints>>,
+    /// Which address a name that is nowhere belongs to.
+    owners: Ranked<rank::Leaf, HashMap<String, IpAddr>>,
 }
 
 /// What is taken of the offers that came over one connection.
@@ -122,10 +128,15 @@ pub(crate) fn nowhere(orb: &Orb) -> PublishedProfile {
     let number = || RandomState::new().hash_one(std::process::id());
     let host = format!("{:016x}{:016x}{NOWHERE}", number(), number());
     let tls = || orb.transports().endpoint(SSLIOP, &format!("{host}:1")).map(Endpoint::Plugged);
-    let over_tls = orb.settings().tls_protection == TlsProtection::Required;
-    let endpoint = over_tls.then(tls).flatten().unwrap_or_else(|| Endpoint::tcp(&*host, 1));
+    let protection = orb.settings().tls_protection;
+    let plain = (protection != TlsProtection::Required).then(|| Endpoint::tcp(&*host, 1));
+    // A server whose connections are of TLS calls back over TLS, if this process can use that.
+    let speaks_tls =
+        orb.transports().by_scheme(SSLIOP).is_some_and(|tls| tls.check_client().is_ok());
+    let is_wanted = speaks_tls && protection != TlsProtection::Forbidden;
+    let tls = is_wanted.then(tls).flatten();
     let protocol = Protocol { messages: giop::Protocol::Giop, carrier: Carrier::Iiop };
-    PublishedProfile { protocol, endpoints: vec![endpoint] }
+    PublishedProfile { protocol, endpoints: plain.into_iter().chain(tls).collect() }
 }
 
 /// Whether an endpoint is one that [`nowhere`] made, here or in another process.
@@ -157,7 +168,8 @@ pub(crate) fn serve(orb: &Orb, connection: &Arc<Connection>) -> io::Result<()> {
     if turn::begin(orb, connection) {
         return Ok(());
     }
-    connection.read_by(&*orb.server().loops.next(orb)?)
+    let read = orb.server().loops.next(orb).and_then(|reactor| connection.read_by(&reactor));
+    read.inspect_err(|_| orb.server().forget(connection.state().accepted.id))
 }
 
 /// The client has told the code sets of `connection`, which are those of both ways. An end that has
@@ -172,8 +184,7 @@ pub(crate) fn note_code_sets(connection: &Connection, code_sets: CodeSets) {
     connection.state().code_sets.set(code_sets);
 }
 
-/// What is settled of a request that came over a connection whose ends both ask: its offer is
-/// taken, if it makes one, and it is refused where it may not come so.
+/// Whether a request may come over a connection whose ends both ask.
 ///
 /// # Errors
 /// `OBJ_ADAPTER` (`COMPLETED_NO`) when this ORB opened the connection and the object is not called
@@ -184,15 +195,19 @@ pub(crate) fn admit(
     connection: &Arc<Connection>,
     request: &ServerRequest<'_>,
 ) -> Result<(), SystemException> {
-    check_target(orb, connection, request.object_key())?;
-    // What is due bounds what is read, except while a reply of this end may be behind it.
-    if connection.pending() > 0 && due_responses::is_full(orb, connection) {
-        cut_if_flooded(orb, connection);
-        return Err(minor::TRANSIENT_OVERLOAD.no(
-            "as many responses are due over this connection as may be, or as much waits to be \
-             taken (pending_responses_max, queued_octets_max)",
-        ));
-    }
+    check_target(orb, connection, request.object_key())
+}
+
+/// Takes the offer that came with a request, which its peer may make.
+///
+/// # Errors
+/// `MARSHAL` (`COMPLETED_NO`) when it cannot be read.
+#[cold]
+pub(crate) fn take_offer(
+    orb: &Orb,
+    connection: &Arc<Connection>,
+    request: &ServerRequest<'_>,
+) -> Result<(), SystemException> {
     if connection.state().endpoint.is_none() && request.version() >= Version::V1_2 {
         let most = orb.settings().reference_addresses_max as usize;
         let points = request.request_contexts().listen_points(most);
@@ -202,6 +217,24 @@ pub(crate) fn admit(
         }
     }
     Ok(())
+}
+
+/// What is due bounds what is read, except while a reply of this end may be behind it: what comes
+/// beyond the limits is refused then.
+///
+/// # Errors
+/// `TRANSIENT` (`COMPLETED_NO`).
+fn check_limits(orb: &Orb, connection: &Connection) -> Result<(), SystemException> {
+    let is_beyond = || due_responses::is_full(orb, connection) || turn::is_too_deep(orb);
+    if connection.pending() == 0 || !is_beyond() {
+        return Ok(());
+    }
+    cut_if_flooded(orb, connection);
+    Err(minor::TRANSIENT_OVERLOAD.no(
+        "as many responses are due over this connection as may be, as much waits to be taken, the \
+         peer asks too fast, or upcalls are nested too deep (pending_responses_max, \
+         queued_octets_max, request_rate_per_peer, nested_upcalls_max)",
+    ))
 }
 
 /// Even refusals wait for a peer that takes nothing: one that goes on asking is cut.
@@ -214,15 +247,19 @@ fn cut_if_flooded(orb: &Orb, connection: &Connection) {
     }
 }
 
-/// Whether the object with this key may be asked for over `connection`.
+/// Whether the object with this key may be asked for over `connection`, and now.
 ///
 /// # Errors
+/// `TRANSIENT` (`COMPLETED_NO`) beyond the limits of a connection that is read for its replies;
 /// `OBJ_ADAPTER` (`COMPLETED_NO`) when this ORB opened it and the object is not called back.
 pub(crate) fn check_target(
     orb: &Orb,
     connection: &Connection,
     object_key: &[u8],
 ) -> Result<(), SystemException> {
+    if connection.is_bidirectional() {
+        check_limits(orb, connection)?;
+    }
     if connection.state().endpoint.is_none() {
         return Ok(());
     }
@@ -238,10 +275,10 @@ pub(crate) fn check_target(
 
 /// Has calls to the places that the client names go over `connection`.
 fn take(orb: &Orb, connection: &Arc<Connection>, points: Vec<ListenPoint>, named: usize) {
-    let taken = &connection.state().accepted.taken;
+    let (taken, offers) = (&connection.state().accepted.taken, &orb.server().offers);
     let most = orb.settings().reference_addresses_max as usize;
     let peer = connection.link().identity();
-    let origin = peer.address.origin();
+    let address = peer.address.ip();
     let is_encrypted = connection.link().is_encrypted();
     if named > points.len() {
         not_taken(connection, &format!("{named} places"), "there are too many", TOO_MANY);
@@ -255,16 +292,19 @@ fn take(orb: &Orb, connection: &Arc<Connection>, points: Vec<ListenPoint>, named
         if taken.places.lock().len() >= most {
             return not_taken(connection, &shown(), "there are too many", TOO_MANY);
         }
-        if let Err(why) = check(orb, &peer, &place) {
-            not_taken(connection, &shown(), why, "access_file");
+        let checked = check(orb, &peer, &place, is_encrypted);
+        if let Err(why) = checked.and_then(|()| offers.keep_name(orb, &place, address)) {
+            not_taken(connection, &shown(), why, "");
             continue;
         }
-        let may_replace = |other: &Connection| other.peer().origin() == origin;
+        let may_replace = |other: &Connection| other.peer().ip() == address;
         if orb.connections().go_back(&place, connection, may_replace) {
             tracing::debug!(peer = %peer.address, host = place.host(), port, "calls go back");
+            connection.note_offered();
             taken.places.lock().push(place);
         } else {
-            not_taken(connection, &shown(), "another peer has a connection there", "");
+            let why = "another peer, or this server itself, has a connection there";
+            not_taken(connection, &shown(), why, "");
         }
     }
 }
@@ -285,12 +325,65 @@ fn not_taken(connection: &Connection, place: &str, why: &str, setting: &str) {
     }
 }
 
+impl Offers {
+    /// A name that is nowhere belongs to the address that claims it first, also when its connection
+    /// has gone.
+    ///
+    /// # Errors
+    /// It belongs to another one.
+    fn keep_name(
+        &self,
+        orb: &Orb,
+        place: &Place,
+        address: Option<IpAddr>,
+    ) -> Result<(), &'static str> {
+        let Some(address) = address.filter(|_| place.host().ends_with(NOWHERE)) else {
+            return Ok(());
+        };
+        let mut owners = self.owners.lock();
+        if let Some(owner) = owners.get(place.host()) {
+            let is_own = *owner == address;
+            return is_own.then_some(()).ok_or("another peer has claimed this name");
+        }
+        if owners.len() >= REMEMBERED {
+            drop(owners);
+            let names: Vec<String> = self.owners.lock().keys().cloned().collect();
+            let is_gone = |name: &String| {
+                let is_open = |tls| orb.connections().back(&Place::new(name, 1, tls)).is_some();
+                !is_open(false) && !is_open(true)
+            };
+            let gone: Vec<String> = names.into_iter().filter(is_gone).collect();
+            owners = self.owners.lock();
+            owners.retain(|name, _| !gone.contains(name));
+        }
+        if owners.len() >= REMEMBERED {
+            return Err("too many names are claimed");
+        }
+        owners.insert(place.host().to_owned(), address);
+        Ok(())
+    }
+}
+
 /// Whether `place` is one that this peer may claim: its own address; of this machine, if it is on
-/// it; what a rule of egress names for it; a place that is nowhere.
+/// it; a place that is nowhere. Over TLS its certificate names the host, as for a connection that
+/// this process opens.
 ///
 /// # Errors
 /// Why not.
-fn check(orb: &Orb, peer: &PeerIdentity, place: &Place) -> Result<(), &'static str> {
+fn check(
+    orb: &Orb,
+    peer: &PeerIdentity,
+    place: &Place,
+    is_encrypted: bool,
+) -> Result<(), &'static str> {
+    if is_encrypted && !orb.settings().tls_any_host {
+        let names = peer.certificate.as_ref().map(|certificate| &certificate.names);
+        let Some(names) = names else { return Err("the client has shown no certificate") };
+        let is_named = |name: &String| name.eq_ignore_ascii_case(place.host());
+        if !place.host().ends_with(NOWHERE) && !names.iter().any(is_named) {
+            return Err("the certificate of the client does not name the host");
+        }
+    }
     let Some(own) = peer.address.ip().map(|address| address.to_canonical()) else {
         return Err("the address of the client is not known");
     };
@@ -308,8 +401,5 @@ fn check(orb: &Orb, peer: &PeerIdentity, place: &Place) -> Result<(), &'static s
         return is_own.then_some(()).ok_or("names are not looked up: let it publish its address");
     };
     let is_own = address == own || (address.is_loopback() && own.is_loopback());
-    if is_own || orb.egress().names(peer, address) {
-        return Ok(());
-    }
-    Err("it is not the address that the client comes from, and no rule of egress names it")
+    is_own.then_some(()).ok_or("it is not the address that the client comes from")
 }

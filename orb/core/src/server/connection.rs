@@ -107,7 +107,7 @@ pub(crate) fn may_read(connection: &Connection, orb: &Orb, turn: &Turn<'_>) -> b
     if due_responses::pause_if_full(orb, connection, turn) {
         return false;
     }
-    if turn::is_too_deep(orb) {
+    if turn::is_too_deep(orb) && !due_responses::awaits_reply(connection) {
         tracing::debug!("a request waits, as upcalls are nested nested_upcalls_max deep");
         turn.postpone();
         return false;

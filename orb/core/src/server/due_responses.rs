@@ -102,7 +102,7 @@ pub(crate) fn pause_if_full(orb: &Orb, connection: &ServerConnection, turn: &Tur
 
 /// Whether a reply to a request of this end may be behind what the peer asks: it is read in any
 /// case then, and requests beyond the limits are refused (`bidirectional`).
-fn awaits_reply(connection: &ServerConnection) -> bool {
+pub(crate) fn awaits_reply(connection: &ServerConnection) -> bool {
     connection.is_bidirectional() && connection.pending() > 0
 }
 
@@ -189,7 +189,11 @@ fn wait(orb: &Orb, connection: &ServerConnection) {
     pausing.fetch_add(1, Ordering::AcqRel);
     let mut guard = due.paused.lock();
     while !is_eased() && !connection.is_ending() && !awaits_reply(connection) {
-        guard = due.eased.wait_for(guard, peers::too_fast_for(connection).unwrap_or(LOOK_AGAIN));
+        let mut time = peers::too_fast_for(connection).unwrap_or(LOOK_AGAIN);
+        if connection.is_bidirectional() {
+            time = time.min(LOOK_AGAIN);
+        }
+        guard = due.eased.wait_for(guard, time);
     }
     drop(guard);
     pausing.fetch_sub(1, Ordering::AcqRel);

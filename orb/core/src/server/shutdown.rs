@@ -134,7 +134,8 @@ pub(crate) fn close_silent(orb: &Orb) {
             Heard::Part => None,
         };
         // The objects of a client may not be reached without it.
-        !connection.is_bidirectional()
+        let is_way_back = connection.has_offered() && activity.heard() == Heard::Message;
+        !is_way_back
             && connection.life().in_service() == 0
             && !connection.sender().waits()
             && passed(activity.since(), limit)

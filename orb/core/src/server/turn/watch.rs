@@ -139,7 +139,7 @@ fn look_at(orb: &Orb, connection: &ServerConnection) -> Finding {
         // A thread that pauses reading is in no upcall.
         !due_responses::is_pausing(connection)
             && (connection.is_batching() || connection.link().is_stale())
-            && !due_responses::is_full(orb, connection)
+            && (due_responses::awaits_reply(connection) || !due_responses::is_full(orb, connection))
     })
 }
 
