@@ -138,6 +138,28 @@ fn a_peer_that_opens_connections_too_fast_is_refused_and_no_other() {
     server.shutdown(true);
 }
 
+/// A peer over shared memory is a user of this machine, whatever process it is.
+#[test]
+fn a_user_that_opens_connections_over_shared_memory_too_fast_is_refused() {
+    let alone = ["-ORBListenEndpoints", "shmiop://", "-ORBConnectionRatePerPeer", "2"];
+    let server = Orb::init(alone).unwrap();
+    let poa = server.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let echo = poa.activate(Source::default()).unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while server.statistics().hasty_connections == 0 {
+        assert!(Instant::now() < deadline, "{:?}", server.statistics());
+        std::thread::scope(|threads| {
+            (0..12).for_each(|_| drop(threads.spawn(|| first_call(&echo, "shmiop"))));
+        });
+    }
+    // Its time comes again.
+    while first_call(&echo, "shmiop").is_err() {
+        assert!(Instant::now() < deadline, "{:?}", server.statistics());
+    }
+    server.shutdown(true);
+}
+
 #[test]
 fn a_peer_that_sends_too_fast_waits_and_no_other() {
     std::thread::scope(|threads| {

@@ -272,6 +272,26 @@ fn peers_that_stall_in_the_handshake_are_cut_and_hold_up_no_others() {
 }
 
 #[test]
+fn a_peer_that_opens_connections_too_fast_is_refused_before_any_handshake() {
+    let site = Site::new();
+    let (server, echo) = site.serve(&site.server, &["-ORBConnectionRatePerPeer", "5"]);
+    let address = echo.0.ior().iiop_profiles().unwrap()[0].tls_addresses()[0].to_string();
+    let (deadline, mut peers) = (Instant::now() + PATIENCE, Vec::new());
+    while server.statistics().hasty_connections == 0 {
+        assert!(Instant::now() < deadline, "{:?}", server.statistics());
+        peers = (0..100).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    }
+    drop(peers);
+    // Its time comes again.
+    let client = site.client(&[]);
+    while as_client(&client, &echo).double(2).is_err() {
+        assert!(Instant::now() < deadline, "{:?}", server.statistics());
+    }
+    client.shutdown(true);
+    server.shutdown(true);
+}
+
+#[test]
 fn plain_text_at_a_port_of_tls_is_refused_and_so_is_tls_at_a_plain_one() {
     let site = Site::new();
     let (server, echo) = site.serve(&site.server, &[]);
