@@ -14,6 +14,7 @@ mod identity;
 pub use identity::{IdentityToken, identity_type};
 
 use corbie_cdr::{Decoder, Encoder, Error};
+use std::fmt;
 
 /// The number of the service context (CORBA 3.3 P2 §10.2.1): `IOP::SecurityAttributeService`.
 pub const SAS_CONTEXT: u32 = 15;
@@ -49,8 +50,9 @@ pub enum SasMessage<'a> {
     InContext(MessageInContext),
 }
 
-/// Evidence of the user that the client calls as, and for which user it does.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Evidence of the user that the client calls as, and for which user it does. Its `Debug` does not
+/// show the token, which may hold a password.
+#[derive(Clone, PartialEq, Eq)]
 pub struct EstablishContext<'a> {
     /// Names the context on its connection from now on; 0: it is for this request alone.
     pub client_context_id: u64,
@@ -191,6 +193,17 @@ impl<'a> SasMessage<'a> {
                 Ok(())
             }
         }
+    }
+}
+
+impl fmt::Debug for EstablishContext<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EstablishContext")
+            .field("client_context_id", &self.client_context_id)
+            .field("authorization", &self.authorization)
+            .field("identity", &self.identity)
+            .field("authentication", &format_args!("{} octets", self.authentication.len()))
+            .finish()
     }
 }
 

@@ -324,8 +324,8 @@ fn check_protection(
         return Ok(());
     }
     Err(minor::NO_PERMISSION_TLS_NEEDED.no(format!(
-        "the object was not looked for: TLS is {} for the objects of its POA, and the question came \
-         another way; use a reference that this POA made",
+        "the object was not looked for: TLS is {} for the objects of its POA, and the question \
+         came another way; use a reference that this POA made",
         protection.name()
     )))
 }

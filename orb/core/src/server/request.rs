@@ -255,14 +255,6 @@ impl<'r> ServerRequest<'r> {
         context.map(|context| context.reply_contexts()).unwrap_or_default()
     }
 
-    /// What is kept of its service contexts.
-    #[cold]
-    pub(crate) fn context(&self) -> &Arc<RequestContext> {
-        let (connection, received) = (self.connection, &self.header.service_contexts);
-        let caller = &self.carried.caller;
-        self.carried.context.get_or_init(|| RequestContext::new(connection, caller, received))
-    }
-
     /// Its upcall begins, in as many upcalls of its thread as that is in now. Called by object
     /// adapters that are in more than one when they call the servant.
     pub fn upcall_begins(&self) {

@@ -21,8 +21,9 @@ pub mod error_code {
     pub const BAD_TARGET: u32 = 4;
 }
 
-/// User name and password (`GSSUP::InitialContextToken`). Its `Debug` does not show the password.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// User name and password (`GSSUP::InitialContextToken`). Its `Debug` does not show the password,
+/// and it has no `==`, whose time would tell how much of a password is right.
+#[derive(Clone, Copy)]
 pub struct InitialContextToken<'a> {
     /// In UTF-8; may have a scope, see [`ScopedName`].
     pub username: &'a [u8],

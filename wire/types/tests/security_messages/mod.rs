@@ -28,6 +28,24 @@ fn token_of_alice() -> Vec<u8> {
     token
 }
 
+fn parts(token: &[u8]) -> (&[u8], &[u8], &[u8]) {
+    let read = InitialContextToken::decode(token).expect("a token");
+    (read.username, read.password, read.target_name)
+}
+
+#[test]
+fn no_message_shows_a_password_to_a_log() {
+    let token = token_of_alice();
+    let message = SasMessage::Establish(EstablishContext {
+        client_context_id: 1,
+        authorization: Vec::new(),
+        identity: IdentityToken::Absent,
+        authentication: &token,
+    });
+    let shown = format!("{message:?}");
+    assert!(!shown.contains("secret") && !shown.contains("115, 101"), "{shown}");
+}
+
 #[test]
 fn tokens_of_gssup_have_the_octets_of_the_specification() {
     let token = token_of_alice();
@@ -36,7 +54,7 @@ fn tokens_of_gssup_have_the_octets_of_the_specification() {
     assert_eq!(gssup::read_exported_name(read.target_name), Ok("bank"));
     assert!(!format!("{read:?}").contains("secret"), "{read:?}");
     let written = read.encode().expect("short");
-    assert_eq!(InitialContextToken::decode(&written), Ok(read), "in the order of this machine");
+    assert_eq!(parts(&written), parts(&token), "in the order of this machine");
     assert_eq!(&written[..10], &token[..10], "the frame has no order");
     assert_eq!(gss::tagged_oid(GSSUP), GSSUP_OID);
     let error = gssup::error_token(error_code::BAD_TARGET);
@@ -101,7 +119,8 @@ fn what_is_too_long_or_of_another_mechanism_is_refused() {
     assert!(token(b"", &long).encode().is_err());
     assert_eq!(gssup::exported_name(&"r".repeat(gssup::NAME_OCTETS_MAX + 1)), None);
     let kerberos = gss::framed(&[0x2a, 0x86, 0x48], b"ticket");
-    assert_eq!(InitialContextToken::decode(&kerberos), Err(RefusedToken::OtherMechanism));
+    let refused = InitialContextToken::decode(&kerberos).expect_err("another mechanism");
+    assert_eq!(refused, RefusedToken::OtherMechanism);
     let of_all = vec![1; MESSAGE_OCTETS_MAX];
     let message = SasMessage::Establish(EstablishContext {
         client_context_id: 1,
@@ -208,7 +227,7 @@ proptest! {
             username: &username, password: &password, target_name: &target,
         };
         let written = token.encode().expect("within the bounds");
-        prop_assert_eq!(InitialContextToken::decode(&written), Ok(token));
+        prop_assert_eq!(parts(&written), (&*username, &*password, &*target));
     }
 
     #[test]

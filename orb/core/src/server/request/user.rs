@@ -1,11 +1,20 @@
-//! The user of a request: set by `server/csi` before the request is admitted, asked by rules of
-//! access and by servants.
+//! The user of a request, and what is kept of it with its service contexts: set by `server/csi`
+//! before the request is admitted, asked by rules of access and by servants.
 
 use super::ServerRequest;
+use crate::server::service_contexts::RequestContext;
 use crate::server::{Caller, ServerConnection};
 use std::sync::Arc;
 
 impl<'r> ServerRequest<'r> {
+    /// What is kept of its service contexts.
+    #[cold]
+    pub(crate) fn context(&self) -> &Arc<RequestContext> {
+        let (connection, received) = (self.connection, &self.header.service_contexts);
+        let caller = &self.carried.caller;
+        self.carried.context.get_or_init(|| RequestContext::new(connection, caller, received))
+    }
+
     /// The user that it is made for, as CSIv2 says it: proven by a password, or asserted by a peer
     /// that is trusted to. `None`: no user, as for calls of this process.
     #[must_use]
