@@ -208,7 +208,7 @@ pub(crate) fn take_offer(
     connection: &Arc<Connection>,
     request: &ServerRequest<'_>,
 ) -> Result<(), SystemException> {
-    if connection.state().endpoint.is_none() && request.version() >= Version::V1_2 {
+    if connection.state().endpoint.is_none() && request.arguments().version() >= Version::V1_2 {
         let most = orb.settings().reference_addresses_max as usize;
         let points = request.request_contexts().listen_points(most);
         let points = points.map_err(|error| error.to_system_exception(CompletionStatus::No))?;

@@ -142,11 +142,6 @@ impl<'r> ServerRequest<'r> {
         (self.held_by != 0).then_some(self.held_by)
     }
 
-    /// The version of the message that it came in.
-    pub(crate) fn version(&self) -> Version {
-        self.arguments.version()
-    }
-
     /// Whether it came in a way that `protection` lets be used. Calls of this process leave no
     /// machine.
     #[must_use]
