@@ -1,10 +1,10 @@
-//! The chores whose work is done by a program of another crate: interop, bench, codegen, fuzz,
-//! soak, simulate.
+//! The chores whose work is done by a program of another crate: interop, bench, codegen, captures,
+//! fuzz, soak, simulate.
 //! xtask only knows how each is built and started, so that it need not be compiled with them.
 
 use std::path::Path;
 
-use crate::process::Program;
+use crate::process::{self, Program};
 
 /// `cargo xtask interop`: the runner of `tests/interop` prints the matrix.
 ///
@@ -48,6 +48,20 @@ pub(crate) fn codegen(root: &Path, arguments: &[String]) -> Result<String, Strin
         [flag] if flag == "--check" => test.run().map(|()| "current".to_string()),
         other => Err(format!("codegen knows only the option --check, not {other:?}")),
     }
+}
+
+/// `cargo xtask captures`: the screens of `corbie top` that the book shows, of a server under load in
+/// a terminal of tmux. The test that compares their form writes them.
+///
+/// # Errors
+/// When there is no tmux, or a screen does not come to show what it has to.
+pub(crate) fn captures(root: &Path, _: &[String]) -> Result<String, String> {
+    if process::find("tmux", &[]).is_none() {
+        return Err("tmux is missing: install the Debian package tmux".to_string());
+    }
+    let test = Program::new(root, "cargo test --quiet --package corbie-tools --test top");
+    let written = test.variable("CORBIE_UPDATE", "1").run();
+    written.map(|()| "written to docs/src/captures".to_string())
 }
 
 /// `cargo xtask fuzz`: every target, a short while each.

@@ -36,7 +36,7 @@ struct Command {
 
 /// The commands: the only list of them, for dispatch and help; `tidy` reads it for the check of the
 /// documentation.
-const COMMANDS: [Command; 15] = [
+const COMMANDS: [Command; 16] = [
     Command {
         name: "tidy",
         arguments: "[--list | --shrink]",
@@ -66,6 +66,12 @@ const COMMANDS: [Command; 15] = [
         arguments: "[--check]",
         about: "regenerate the committed generated code, or say what is stale",
         run: delegate::codegen,
+    },
+    Command {
+        name: "captures",
+        arguments: "",
+        about: "take the screens of `corbie top` in the book again (needs tmux)",
+        run: delegate::captures,
     },
     Command {
         name: "fuzz",

@@ -27,7 +27,7 @@ const CARGO_TOOLS: [CargoTool; 2] = [
 ];
 
 /// A program by which the package is known to be installed, and the Debian package.
-const DEBIAN_TOOLS: [(&str, &str); 8] = [
+const DEBIAN_TOOLS: [(&str, &str); 9] = [
     ("/usr/bin/omniidl", "omniidl"),
     ("/usr/bin/omniNames", "omniorb-nameserver"),
     ("/usr/share/idl/omniORB/Naming.idl", "omniorb-idl"),
@@ -36,6 +36,7 @@ const DEBIAN_TOOLS: [(&str, &str); 8] = [
     ("/usr/sbin/omniEvents", "omnievents"),
     ("/usr/bin/etcd", "etcd-server"),
     ("/usr/bin/strace", "strace"),
+    ("/usr/bin/tmux", "tmux"),
 ];
 
 /// Tools that are part of the machine; we do not install them, only say that they are not there.
