@@ -50,8 +50,8 @@ pub(crate) fn codegen(root: &Path, arguments: &[String]) -> Result<String, Strin
     }
 }
 
-/// `cargo xtask captures`: the screens of `corbie top` that the book shows, of a server under load in
-/// a terminal of tmux. The test that compares their form writes them.
+/// `cargo xtask captures`: the screens of `corbie top` that the book shows, of a server under load
+/// in a terminal of tmux. The test that compares their form writes them.
 ///
 /// # Errors
 /// When there is no tmux, or a screen does not come to show what it has to.

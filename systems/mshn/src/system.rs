@@ -89,7 +89,8 @@ impl SystemShared {
             match process.look() {
                 ProcessState::Ends if !process.is_due() => (),
                 ProcessState::Ends => {
-                    tracing::warn!(component = process.name, "it has ended and is replaced");
+                    let (status, component) = (process.status(), &*process.name);
+                    tracing::warn!(component, status, "it has ended and is replaced");
                     if let Err(error) = process.restart() {
                         // Tried again at the next look.
                         tracing::warn!(component = process.name, %error, "not replaced");

@@ -28,14 +28,27 @@ const PORTS: std::ops::Range<u16> = 20_000..32_000;
 /// When there is none.
 #[must_use]
 pub fn free_port() -> u16 {
+    free_ports(1)
+}
+
+/// The first of so many ports side by side on which no process listens.
+///
+/// # Panics
+/// When there are none.
+#[must_use]
+pub fn free_ports(many: u16) -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let (first, count) = (std::process::id().wrapping_mul(97), PORTS.len() as u32);
-    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let is_free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    let are_free = |first: &u16| {
+        first.checked_add(many).is_some_and(|end| end <= PORTS.end)
+            && (*first..).take(many.into()).all(is_free)
+    };
     let next = || {
-        let at = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % count;
+        let at = first.wrapping_add(NEXT.fetch_add(many.into(), Ordering::Relaxed)) % count;
         u16::try_from(at).ok().map(|at| PORTS.start + at)
     };
-    std::iter::repeat_with(next).take(PORTS.len()).flatten().find(is_free).expect("a free port")
+    std::iter::repeat_with(next).take(PORTS.len()).flatten().find(are_free).expect("free ports")
 }
 
 /// A folder that is removed when it is dropped.

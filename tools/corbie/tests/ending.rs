@@ -1,6 +1,7 @@
 //! Servers as processes that get signals: SIGTERM and SIGINT end them in peace, a second one at
 //! once, SIGHUP has the log's filter read again; the service manager is told.
 
+mod etcd;
 mod served;
 
 use std::io::{Read as _, Write as _};
@@ -13,18 +14,23 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use corbie::{Any, Orb, SystemException, SystemExceptionKind};
 use corbie_event::corbie_events::EventChannelFactory;
 use corbie_event::cos_event_channel_admin::{EventChannel, ProxyPushConsumer};
 use corbie_event::cos_event_comm::push_consumer::PushError;
 use corbie_event::cos_event_comm::{PushConsumerServant, PushConsumerSkeleton};
-use corbie_naming::Naming;
+use corbie_naming::cos_naming::NamingContext;
+use corbie_naming::{NameComponent, Naming};
 use corbie_rtevent::filter::Publication;
-use corbie_rtevent::rtec_event_channel_admin::EventChannel as RtEventChannel;
+use corbie_rtevent::rtec_event_channel_admin::{
+    EventChannel as RtEventChannel, ProxyPushConsumer as RtProxyPushConsumer,
+};
 use corbie_rtevent::rtec_event_comm;
 use corbie_testkit::certificates::{Authority, Folder, Validity};
-use corbie_testkit::servers::{ScratchFolder, free_port};
+use corbie_testkit::servers::{ScratchFolder, free_port, free_ports};
+use etcd::Etcd;
 use served::{PATIENCE, Served, Signal, command};
 
 /// Tells which events came; waits in each while `gate` is closed.
@@ -253,47 +259,20 @@ fn a_naming_server_ends_in_peace_and_keeps_what_was_bound() {
     orb.shutdown(true);
 }
 
-#[test]
-fn components_of_mshn_end_in_peace() {
-    let naming = Served::start(&["mshn", "serve", "naming", "--name", "naming"]);
-    let reference = naming.first.clone();
-    let kinds = [
-        "events",
-        "status",
-        "requirements",
-        "status-proxy",
-        "requirements-proxy",
-        "advisor",
-        "daemon",
-    ];
-    let start = |kind: &&str| {
-        let metrics = format!("127.0.0.1:{}", free_port());
-        let serve = ["mshn", "serve", kind, "--name", "one", "-n", &reference];
-        let mut served = Served::start(&[&serve[..], &["--metrics", &metrics]].concat());
-        served.says(&["INFO", "serving metrics"]);
-        let mut page = TcpStream::connect(&metrics).expect("it serves metrics");
-        page.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").expect("written");
-        let mut text = String::new();
-        page.read_to_string(&mut text).expect("a page");
-        assert!(text.contains("\ncorbie_up 1\n"), "{text}");
-        served.signal(Signal::HUP);
-        served.says(&["INFO", "SIGHUP: the log's filter is in no file"]);
-        served
-    };
-    let components: Vec<Served> = kinds.iter().map(start).collect();
-    components.into_iter().rev().for_each(Served::ends_in_peace);
-    naming.ends_in_peace();
+/// Tells the payloads that came; waits in each while `gate` is closed.
+struct RtListener {
+    tell: Mutex<Sender<i32>>,
+    gate: Mutex<Option<Receiver<()>>>,
 }
-
-/// Tells the payloads that came.
-struct RtListener(Mutex<Sender<i32>>);
 
 impl rtec_event_comm::PushConsumerServant for RtListener {
     fn push(&self, data: &[rtec_event_comm::Event]) -> Result<(), SystemException> {
-        let told = self.0.lock().expect("no panic");
         for event in data {
             let number = event.data.payload.first_chunk().expect("four octets");
-            let _ = told.send(i32::from_be_bytes(*number));
+            let _ = self.tell.lock().expect("no panic").send(i32::from_be_bytes(*number));
+        }
+        if let Some(gate) = &*self.gate.lock().expect("no panic") {
+            let _ = gate.recv_timeout(PATIENCE);
         }
         Ok(())
     }
@@ -303,17 +282,20 @@ impl rtec_event_comm::PushConsumerServant for RtListener {
     }
 }
 
-#[test]
-fn no_real_time_event_that_was_acknowledged_is_lost_when_a_server_is_told_to_end() {
-    let listen = format!("127.0.0.1:{}", free_port());
-    let served = Served::start(&["rtevents", "serve", "--listen", &listen]);
+/// A client of the real-time channel at `listen`: its ORB, what its consumer is told, and a
+/// supplier.
+fn real_time(
+    listen: &str,
+    gate: Option<Receiver<()>>,
+) -> (Orb, Receiver<i32>, RtProxyPushConsumer) {
     let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).expect("an ORB");
     let poa = orb.root_poa().expect("a POA");
     poa.the_poa_manager().activate().expect("active");
     let object = orb.string_to_object(&format!("corbaloc::{listen}/EventService"));
     let channel = RtEventChannel::unchecked_narrow(object.expect("a reference"));
     let (tell, told) = std::sync::mpsc::channel();
-    let listener = rtec_event_comm::PushConsumerSkeleton::new(RtListener(Mutex::new(tell)));
+    let listener = RtListener { tell: Mutex::new(tell), gate: Mutex::new(gate) };
+    let listener = rtec_event_comm::PushConsumerSkeleton::new(listener);
     let consumer = poa.activate(listener).expect("active");
     let admin = channel.for_consumers().expect("an answer").expect("not nil");
     let proxy = admin.obtain_push_supplier().expect("an answer").expect("not nil");
@@ -324,13 +306,26 @@ fn no_real_time_event_that_was_acknowledged_is_lost_when_a_server_is_told_to_end
     supplier
         .connect_push_supplier(None, &Publication::of([Publication::new(1, 16)]))
         .expect("connected");
+    (orb, told, supplier)
+}
+
+fn real_time_event(number: i32) -> rtec_event_comm::Event {
+    let mut event = rtec_event_comm::Event::default();
+    (event.header.r#type, event.header.source, event.header.ttl) = (16, 1, 1);
+    event.data.payload = number.to_be_bytes().to_vec();
+    event
+}
+
+#[test]
+fn no_real_time_event_that_was_acknowledged_is_lost_when_a_server_is_told_to_end() {
+    let listen = format!("127.0.0.1:{}", free_port());
+    let served = Served::start(&["rtevents", "serve", "--listen", &listen]);
+    let (orb, told, supplier) = real_time(&listen, None);
     let is_busy = Arc::new(AtomicBool::new(false));
     let pushed = Arc::clone(&is_busy);
     let pushing = std::thread::spawn(move || {
         for number in 0_i32.. {
-            let mut event = rtec_event_comm::Event::default();
-            (event.header.r#type, event.header.source, event.header.ttl) = (16, 1, 1);
-            event.data.payload = number.to_be_bytes().to_vec();
+            let event = real_time_event(number);
             // Without an answer; that of the next question says that all before it have come.
             let is_taken =
                 supplier.push(&[event]).is_ok() && supplier.as_object().non_existent() == Ok(false);
@@ -355,60 +350,236 @@ fn no_real_time_event_that_was_acknowledged_is_lost_when_a_server_is_told_to_end
 #[test]
 fn a_whole_system_of_mshn_leaves_nothing_behind_when_it_is_told_to_end() {
     let folder = ScratchFolder::new("ending-mshn");
+    let metrics = format!("127.0.0.1:{}", free_ports(16));
     let mut up =
         command(&["mshn", "up", "--machines", "1", "--proxies", "0", "--jobs", "0", "--stay"]);
+    up.args(["--log", "info", "--metrics", &metrics]);
     let (read, write) = std::io::pipe().expect("a pipe");
     let sockets = ScratchFolder::new("ending-mshn-sockets");
     let own = std::fs::Permissions::from_mode(0o700);
     std::fs::set_permissions(sockets.path(), own).expect("a folder of one user");
     up.env("TMPDIR", folder.path()).env("XDG_RUNTIME_DIR", sockets.path());
-    let served = Served::of(up.stdin(Stdio::from(read)));
+    let (served, lines) = Served::showing(up.stdin(Stdio::from(read)), "corbie mshn submit");
+    assert!(page(&metrics).contains("\ncorbie_up 1\n"));
+    let places = lines.iter().filter_map(|line| line.split(", metrics at http://").nth(1));
+    let places: Vec<&str> = places.filter_map(|place| place.strip_suffix("/metrics")).collect();
+    assert_eq!(places.len(), 5, "{lines:?}");
+    places.iter().for_each(|place| assert!(page(place).contains("\ncorbie_up 1\n"), "{place}"));
     let has_any = |folder: &Path| std::fs::read_dir(folder).expect("a folder").next().is_some();
     let is_left = || has_any(folder.path()) || has_any(sockets.path());
     assert!(is_left(), "it keeps its stores there");
     served.signal(Signal::TERM);
     let (status, log) = served.ends();
     assert_eq!(status.code(), Some(0), "{log:?}");
+    // Each process logs what was asked for.
+    let serving = log.iter().filter(|line| line.contains("serving metrics"));
+    assert_eq!(serving.count(), 6, "{log:?}");
     assert!(!is_left());
     drop(write);
 }
 
-#[test]
-fn the_service_manager_is_told() {
-    let folder = ScratchFolder::new("ending-notify");
-    let place = folder.path().join("socket");
-    let socket = UnixDatagram::bind(&place).expect("a socket");
-    socket.set_read_timeout(Some(PATIENCE)).expect("a time-out");
-    let filter = folder.path().join("filter");
-    std::fs::write(&filter, "info").expect("written");
-    let log = format!("file:{}", filter.display());
-    let store = folder.path().join("names.redb");
-    let mut serve = command(&["naming", "serve", "--listen", "127.0.0.1:0", "--log", &log]);
-    serve.arg("--store").arg(store).env("NOTIFY_SOCKET", &place).env("WATCHDOG_USEC", "200000");
-    let mut served = Served::of(&mut serve);
-    let hears = |what: &str| {
+/// The service manager of one server.
+struct Manager {
+    folder: ScratchFolder,
+    socket: UnixDatagram,
+}
+
+impl Manager {
+    fn start() -> Self {
+        let folder = ScratchFolder::new("ending-notify");
+        let socket = UnixDatagram::bind(folder.path().join("socket")).expect("a socket");
+        socket.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+        Self { folder, socket }
+    }
+
+    /// Waits until it is told this.
+    fn hears(&self, what: &str) {
         let mut octets = [0; 1024];
         loop {
-            let count = socket.recv(&mut octets).expect("a message");
+            let count = self.socket.recv(&mut octets).expect("a message");
             if String::from_utf8_lossy(&octets[..count]).contains(what) {
                 return;
             }
         }
-    };
-    hears("READY=1");
-    hears("WATCHDOG=1");
-    hears("WATCHDOG=1");
-    std::fs::write(&filter, "corbie_core=loud").expect("written");
-    served.signal(Signal::HUP);
-    hears("RELOADING=1");
-    hears("READY=1");
-    served.says(&["WARN", "the log's filter stays as it was", "corbie_core=loud"]);
-    std::fs::write(&filter, "corbie_core=debug,info").expect("written");
-    served.signal(Signal::HUP);
-    served.says(&["INFO", "the log's filter was read"]);
+    }
+
+    /// Watches the server with these arguments from its start to its end.
+    fn watch(&self, arguments: &[&str]) {
+        let filter = self.folder.path().join("filter");
+        std::fs::write(&filter, "info").expect("written");
+        let log = format!("file:{}", filter.display());
+        let mut serve = command(&[arguments, &["--log", &log]].concat());
+        serve.env("NOTIFY_SOCKET", self.folder.path().join("socket"));
+        serve.env("WATCHDOG_USEC", "200000").env("XDG_RUNTIME_DIR", sockets().path());
+        let mut served = Served::of(serve.args(["--metrics", "127.0.0.1:0"]));
+        self.hears("READY=1");
+        self.hears("WATCHDOG=1");
+        self.hears("WATCHDOG=1");
+        let line = served.has_said(&["INFO", "serving metrics"]);
+        let metrics = line.split("http://").nth(1).and_then(|url| url.split('/').next());
+        assert!(page(metrics.expect("a URL")).contains("\ncorbie_up 1\n"), "{arguments:?}");
+        std::fs::write(&filter, "corbie_core=loud").expect("written");
+        served.signal(Signal::HUP);
+        self.hears("RELOADING=1");
+        self.hears("READY=1");
+        served.says(&["WARN", "the log's filter stays as it was", "corbie_core=loud"]);
+        std::fs::write(&filter, "corbie_core=debug,info").expect("written");
+        served.signal(Signal::HUP);
+        served.says(&["INFO", "the log's filter was read"]);
+        served.signal(Signal::TERM);
+        self.hears("STOPPING=1");
+        let (status, log) = served.ends();
+        assert_eq!(status.code(), Some(0), "{arguments:?}: {log:?}");
+        assert!(log.iter().any(|line| line.contains("ending in peace")), "{log:?}");
+    }
+}
+
+/// The page of metrics at this place.
+fn page(place: &str) -> String {
+    let mut stream = TcpStream::connect(place).expect("it serves metrics");
+    stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").expect("written");
+    let mut page = String::new();
+    stream.read_to_string(&mut page).expect("a page");
+    page
+}
+
+/// A folder of this user alone, for unix-domain sockets.
+fn sockets() -> ScratchFolder {
+    let sockets = ScratchFolder::new("ending-sockets");
+    let own = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(sockets.path(), own).expect("a folder of one user");
+    sockets
+}
+
+/// All servers of the command: each tells when it is ready, alive, reading files again and
+/// stopping, has metrics and a log, reads its filter again at SIGHUP, and ends with status 0.
+#[test]
+fn every_server_tells_the_service_manager_and_obeys_signals() {
+    let folder = ScratchFolder::new("ending-servers");
+    let store = folder.path().join("names.redb");
+    let store = store.to_str().expect("text");
+    let naming = Served::start(&["mshn", "serve", "naming", "--name", "naming"]);
+    let reference = &*naming.first;
+    let component = |kind| ["mshn", "serve", kind, "--name", "one", "-n", reference].to_vec();
+    let kinds = ["events", "status", "requirements", "status-proxy", "requirements-proxy"];
+    let kinds = kinds.into_iter().chain(["advisor", "daemon", "naming"]);
+    let mut servers: Vec<Vec<&str>> = kinds.map(component).collect();
+    servers.push(["naming", "serve", "--listen", "127.0.0.1:0", "--store", store].to_vec());
+    servers.push(["events", "serve", "--listen", "127.0.0.1:0"].to_vec());
+    servers.push(["rtevents", "serve", "--listen", "127.0.0.1:0"].to_vec());
+    std::thread::scope(|scope| {
+        for half in servers.chunks(servers.len().div_ceil(2)) {
+            let watch = || half.iter().for_each(|server| Manager::start().watch(server));
+            scope.spawn(watch);
+        }
+    });
+    naming.ends_in_peace();
+}
+
+/// A second signal ends servers at once in which a request waits: one of a naming server for its
+/// store, an event of a real-time server for its consumer.
+#[test]
+fn a_second_signal_ends_servers_that_wait() {
+    let etcd = Etcd::start();
+    let listen = ["naming", "serve", "--listen", "127.0.0.1:0", "--grace", "600"];
+    let served = Served::start(&[&listen[..], &["--store", &etcd.store]].concat());
+    let url = served.first.split_whitespace().find(|word| word.contains("corbaloc:"));
+    let url = url.expect("where it is").trim_end_matches(';');
+    let orb = Orb::init(["-ORBId", "client"]).expect("an ORB");
+    let root = orb.string_to_object(url).expect("a reference");
+    let root = NamingContext::unchecked_narrow(root);
+    etcd.hold();
+    let name = NameComponent { id: "a".to_owned(), kind: String::new() };
+    let resolving = std::thread::spawn(move || root.resolve(&[name]).is_err());
+    let _held = etcd.held();
+    ends_at_once(served);
+    assert!(resolving.join().expect("no panic"));
+    orb.shutdown(false);
+
+    let listen = format!("127.0.0.1:{}", free_port());
+    let served = Served::start(&["rtevents", "serve", "--listen", &listen, "--grace", "600"]);
+    let (open, gate) = channel();
+    let (client, told, supplier) = real_time(&listen, Some(gate));
+    supplier.push(&[real_time_event(1)]).expect("taken");
+    assert_eq!(told.recv_timeout(PATIENCE), Ok(1));
+    ends_at_once(served);
+    drop(open);
+    client.shutdown(false);
+}
+
+/// By the second signal: the first has begun an end that takes longer.
+fn ends_at_once(mut served: Served) {
     served.signal(Signal::TERM);
-    hears("STOPPING=1");
-    assert_eq!(served.ends().0.code(), Some(0));
+    served.says(&["ending in peace", "grace=600s"]);
+    served.signal(Signal::TERM);
+    assert_eq!(served.ends().0.signal(), Some(Signal::TERM.as_raw()));
+}
+
+/// Leaves the processor to others.
+fn pause() {
+    // tidy: sleep: between two looks at what other processes have done
+    std::thread::sleep(std::time::Duration::from_millis(10));
+}
+
+/// Commands that go on until they are interrupted: at a signal they disconnect, and end with 0.
+#[test]
+fn commands_that_are_interrupted_disconnect_and_end_with_status_0() {
+    let listen = format!("127.0.0.1:{}", free_port());
+    let served = Served::start(&["events", "serve", "--listen", &listen, "--channel", "prices"]);
+    let statistics = || {
+        let output = command(&["events", "stats", "prices", "-f", &listen]).output();
+        String::from_utf8(output.expect("it ends").stdout).expect("UTF-8")
+    };
+    let until = |holds: &dyn Fn(&str) -> bool| {
+        let end = Instant::now() + PATIENCE;
+        while let statistics = statistics()
+            && !holds(&statistics)
+        {
+            assert!(Instant::now() < end, "{statistics}");
+            pause();
+        }
+    };
+    let are = |count| move |text: &str| text.matches("\"queued\"").count() == count;
+    for kind in [&[][..], &["--pushed"][..]] {
+        for signal in [Signal::INT, Signal::TERM] {
+            let tail = ["events", "tail", "prices", "-f", &listen, "--log", "info"];
+            let mut tail = Served::beginning(&[&tail[..], kind].concat());
+            until(&are(1));
+            tail.signal(signal);
+            tail.says(&["ending in peace"]);
+            let (status, log) = tail.ends();
+            assert_eq!(status.code(), Some(0), "{kind:?}: {log:?}");
+            until(&are(0));
+        }
+    }
+    served.ends_in_peace();
+
+    let served = Served::start(&["rtevents", "serve", "--listen", &listen, "--channel", "prices"]);
+    let statistics = || {
+        let output = command(&["rtevents", "stats", "prices", "-f", &listen]).output();
+        String::from_utf8(output.expect("it ends").stdout).expect("UTF-8")
+    };
+    let tail = Served::beginning(&["rtevents", "tail", "prices", "-f", &listen]);
+    let end = Instant::now() + PATIENCE;
+    while statistics().matches("\"queued\"").count() != 1 {
+        assert!(Instant::now() < end, "{}", statistics());
+        pause();
+    }
+    tail.signal(Signal::INT);
+    assert_eq!(tail.ends().0.code(), Some(0));
+    assert_eq!(statistics().matches("\"queued\"").count(), 0, "{}", statistics());
+    served.ends_in_peace();
+
+    let folder = ScratchFolder::new("ending-watch");
+    let store = folder.path().join("names.redb");
+    let store = ["--store", store.to_str().expect("text")];
+    let served = Served::start(&[&["naming", "serve", "--listen", &listen], &store[..]].concat());
+    let mut watch = Served::start(&["naming", "watch", "-n", &listen, "--log", "info"]);
+    assert_eq!(watch.first, "watching; Ctrl-C ends it");
+    watch.signal(Signal::INT);
+    watch.says(&["ending in peace"]);
+    assert_eq!(watch.ends().0.code(), Some(0));
+    served.ends_in_peace();
 }
 
 /// As the book's page on TLS has it; and what an operator does when a certificate is to end.

@@ -190,4 +190,24 @@ fn a_server_that_listens_beyond_its_machine_without_tls_says_so_at_the_start() {
     };
     assert_eq!(warnings("0.0.0.0:0"), 1);
     assert_eq!(warnings("127.0.0.1:0"), 0);
+    // With TLS it is told where, and whether any peer of another machine may call.
+    let folder = Folder::default();
+    let authority = Authority::new("operators");
+    let own = authority.issue("server", &["127.0.0.1"]);
+    let rules = folder.write("access.toml", allowing("\"list\""));
+    let told = |more: &[&str]| {
+        let tls = folder.arguments("server", &own, &authority);
+        let tls: Vec<&str> = tls.iter().map(String::as_str).collect();
+        let serve = ["events", "serve", "--listen", "ssliop://0.0.0.0:0"];
+        let served = Served::start(&[&serve[..], &tls, more].concat());
+        served.signal(Signal::TERM);
+        let (_, log) = served.ends();
+        let is_it = |line: &&String| line.contains("listens beyond this machine with TLS");
+        log.iter().find(is_it).unwrap_or_else(|| panic!("{log:?}")).clone()
+    };
+    let line = told(&[]);
+    assert!(line.contains("WARN") && line.contains("-ORBAccessFile"), "{line}");
+    assert!(line.contains("listening=\"0.0.0.0:"), "{line}");
+    let line = told(&["-ORBAccessFile", &rules]);
+    assert!(line.contains("INFO") && line.contains("the access file says"), "{line}");
 }

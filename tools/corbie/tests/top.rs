@@ -69,10 +69,8 @@ impl Terminal {
     /// `None`, and a line that says so, where there is no tmux.
     fn start(name: &str, arguments: &[&str]) -> Option<Self> {
         if Command::new("tmux").arg("-V").output().is_err() {
-            println!(
-                "tmux is missing (Debian package tmux): the live view of `corbie top` is not \
-                      looked at"
-            );
+            let what = "tmux (Debian package tmux): the live view of `corbie top` is not looked at";
+            let _ = writeln!(std::io::stderr(), "missing: {what}");
             return None;
         }
         let terminal = Self { folder: ScratchFolder::new(name) };

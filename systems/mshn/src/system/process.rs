@@ -121,6 +121,12 @@ impl Process {
         }
     }
 
+    /// How it has ended; empty while it runs.
+    pub(super) fn status(&mut self) -> String {
+        let status = self.started.child.try_wait().ok().flatten();
+        status.map_or_else(String::new, |status| status.to_string())
+    }
+
     pub(super) fn kill(&mut self) -> io::Result<()> {
         self.started.child.kill()
     }

@@ -1,6 +1,8 @@
 //! What a naming server takes for etcd: it answers until it is told to hold, and then leaves all
 //! requests without an answer. So an upcall takes as long as a test wants.
 
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;

@@ -47,6 +47,18 @@ impl Served {
         served
     }
 
+    /// The process, and its lines up to the one that begins with `last`.
+    pub(crate) fn showing(command: &mut Command, last: &str) -> (Self, Vec<String>) {
+        let (served, mut output) = Self::spawn(command);
+        let mut lines = Vec::new();
+        while lines.last().is_none_or(|line: &String| !line.starts_with(last)) {
+            let line = output.next().and_then(Result::ok);
+            lines.push(line.unwrap_or_else(|| panic!("it does not serve: {lines:?}")));
+        }
+        std::thread::spawn(move || output.for_each(drop));
+        (served, lines)
+    }
+
     /// The process, which may not get as far as to serve.
     pub(crate) fn beginning(arguments: &[&str]) -> Self {
         let (served, output) = Self::spawn(&mut command(arguments));
