@@ -342,3 +342,24 @@ fn clients_that_offer_nothing_are_served_and_called_back_as_ever() {
         server.shutdown(true);
     }
 }
+
+#[test]
+fn a_client_that_listens_nowhere_is_called_back_over_tls_and_over_plain_text() {
+    // `none` takes back what stands before it, by which the test gives certificates.
+    let certified = ["-ORBListenEndpoints", "ssliop://127.0.0.1:0", "-ORBListenEndpoints", "none"];
+    for listens in ["ssliop://127.0.0.1:0", "iiop://127.0.0.1:0"] {
+        let at = ["-ORBListenEndpoints", listens, "-ORBCollocation", "none"];
+        let server = orb(&[&certified[..], &at, &BOTH].concat());
+        let poa = server.root_poa().unwrap();
+        poa.the_poa_manager().activate().unwrap();
+        let echo = poa.activate(EchoServant::new().0).unwrap();
+        let client = orb(&[&certified[..], &["-ORBCollocation", "none"], &BOTH].concat());
+        assert!(client.settings().listen_endpoints.is_empty());
+        let (own, _noted) = called_back(&client, "nowhere");
+        let theirs = as_client(&client, &echo);
+        assert_eq!(theirs.call_back(&own, 4).unwrap(), 8, "{listens:?}");
+        assert_eq!(as_client(&server, &own).double(5).unwrap(), 10, "{listens:?}");
+        client.shutdown(true);
+        server.shutdown(true);
+    }
+}

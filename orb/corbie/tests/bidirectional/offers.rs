@@ -178,14 +178,12 @@ fn a_second_connection_that_ends_leaves_the_first() {
     let back = at(&server, "twice.invalid:9");
     let answering = second.answers();
     assert_eq!(back.double(1).unwrap(), 42);
-    let (second, _) = answering.join().unwrap();
+    let (mut second, _) = answering.join().unwrap();
+    // It goes with a request that it has taken.
+    let leaving = thread::spawn(move || second.peer.receive_message(PATIENCE).map(drop));
+    back.double(1).unwrap_err();
+    leaving.join().unwrap().unwrap();
     let answering = first.answers();
-    let lost = thread::spawn({
-        let back = back.clone();
-        move || back.double(1).unwrap_err()
-    });
-    drop(second);
-    lost.join().unwrap();
     assert_eq!(back.double(1).unwrap(), 42, "over the first");
     drop(answering.join().unwrap());
     server.shutdown(true);
