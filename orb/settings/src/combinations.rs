@@ -168,6 +168,11 @@ const RULES: &[Rule] = &[
         "a user proves with a password which one it is; set both, or neither",
     ),
     (
+        |s| s.csi_user.is_some() && s.csi_realm.is_empty(),
+        ["csi_user", "csi_realm"],
+        "the password is sent to servers of one realm only; name it",
+    ),
+    (
         |s| !s.published_addresses.is_empty() && s.publish_all_addresses,
         ["published_addresses", "publish_all_addresses"],
         "either these addresses are published or all of this machine; drop one of the two",

@@ -121,8 +121,10 @@ settings! {
     /// (`Orb::set_users`); without either nothing is asked, unless it says `required`.
     csi_users: CsiUsers = CsiUsers::Requested, "-ORBCsiUsers";
 
-    /// The name of the security domain that the users of a server are of, as references have it.
-    csi_realm: String = "corbie".to_owned(), "-ORBCsiRealm";
+    /// The name of the security domain that users are of, as references have it. A server that does
+    /// not set it has `corbie`. A client sends a password only to servers of its own realm, and to
+    /// none while this is not set.
+    csi_realm: String = String::new(), "-ORBCsiRealm";
 
     /// Whether a server keeps security contexts, so that a client sends its password once a
     /// connection and a number with each request.

@@ -4,6 +4,7 @@
 use super::echo::{lend_a_thread, loopback_orb};
 use super::{PATIENCE, assert_refused, assert_refused_with};
 use corbie::access::{AccessRules, AssertionRules, Peers, Rule, hash_password};
+use corbie::codegen::Marshal as _;
 use corbie::portable_interceptor::{
     ClientRequestInfo, ClientRequestInterceptor, Interceptor, Interruption, OrbInitError,
     OrbInitInfo, OrbInitializer, ServiceContext,
@@ -26,7 +27,8 @@ const WHO: Operation = Operation::twoway("who");
 const TELL: Operation = Operation::oneway("tell");
 const RELAY: Operation = Operation::twoway("relay");
 /// Of tests that are not about TLS.
-const PLAIN: [&str; 3] = ["-ORBCsiPlainPasswords", "-ORBCollocation", "none"];
+const PLAIN: [&str; 5] =
+    ["-ORBCsiPlainPasswords", "-ORBCollocation", "none", "-ORBCsiRealm", "bank"];
 
 /// Says for which user it is called, and how the client said so; calls on to `next`.
 struct Who {
@@ -60,6 +62,7 @@ impl Servant for Who {
                 self.told.send(said).unwrap();
                 return Ok(());
             }
+            "call" => who(&Object::decode(&mut request.arguments())?.unwrap())?,
             "relay" => {
                 let next = self.next.lock().unwrap().clone().unwrap();
                 format!("{said}, {}", who(&next)?)
@@ -278,12 +281,12 @@ fn wrong_passwords_and_calls_without_a_user_are_refused_and_written_down() {
 #[test]
 fn passwords_do_not_travel_in_plain_text_unless_told_to() {
     let server = Server::new(&[]);
-    let careful = loopback_orb(&["-ORBCollocation", "none"]);
+    let careful = loopback_orb(&PLAIN[1..]);
     careful.set_credentials(Some(of_user("alice")));
     let refused = who(&server.at(&careful)).unwrap_err();
     assert_eq!(refused.minor, minor::NO_PERMISSION_PASSWORD_PLAIN, "{refused}");
     // A careful server does not offer it, and takes none that comes all the same.
-    let strict = Server::of(loopback_orb(&["-ORBCollocation", "none"]), None);
+    let strict = Server::of(loopback_orb(&PLAIN[1..]), None);
     let client = client("alice", &[]);
     assert_eq!(who(&strict.at(&client)).unwrap(), "- by nothing");
     let (raw, told) = raw_client();
@@ -292,10 +295,32 @@ fn passwords_do_not_travel_in_plain_text_unless_told_to() {
     assert_eq!(refused.minor, minor::NO_PERMISSION_PASSWORD_PLAIN, "{refused}");
     assert_eq!(strict.checks(), 0);
     // A socket of this machine is read by none but its two ends.
-    let on_socket = loopback_orb(&["-ORBCollocation", "none", "-ORBListenEndpoints", "uiop://"]);
+    let on_socket = loopback_orb(&[&PLAIN[1..], &["-ORBListenEndpoints", "uiop://"]].concat());
     let on_socket = Server::of(on_socket, None);
     assert_eq!(who(&on_socket.at(&careful)).unwrap(), "alice by context");
     shut_down(&[&careful, &client, &raw, &server.orb, &strict.orb, &on_socket.orb]);
+}
+
+#[test]
+fn a_password_goes_to_no_other_realm_and_to_no_object_that_a_peer_handed_over() {
+    let server = Server::new(&[]);
+    let other = Server::new(&["-ORBCsiRealm", "thieves"]);
+    let alice = client("alice", &[]);
+    assert_eq!(who(&other.at(&alice)).unwrap(), "- by nothing", "another realm");
+    let unset = loopback_orb(&PLAIN[..3]);
+    unset.set_credentials(Some(of_user("alice")));
+    assert_eq!(who(&server.at(&unset)).unwrap(), "- by nothing", "no realm is set");
+    // A gateway with a password calls an object that its client hands over.
+    let gateway = Server::new(&[]);
+    gateway.orb.set_credentials(Some(of_user("alice")));
+    assert_eq!(who(&server.at(&gateway.orb)).unwrap(), "alice by context");
+    let call = Operation::twoway("call");
+    let thief = loopback_orb(&PLAIN);
+    let (at, handed) = (gateway.at(&thief), Some(server.at(&thief)));
+    let answer = at.invoke(&call, &|e| Object::encode(&handed, e));
+    assert_eq!(answer.and_then(text).unwrap(), "- by nothing");
+    assert_eq!(other.checks(), 0);
+    shut_down(&[&alice, &unset, &thief, &gateway.orb, &other.orb, &server.orb]);
 }
 
 #[test]
@@ -306,7 +331,7 @@ fn over_tls_a_password_names_the_user_and_the_certificate_the_gateway() {
     let gateway_side = authority.issue("gateway", &["gateway.example"]);
     let arguments = |name, issued, more: &[&str]| {
         let mut arguments = folder.arguments(name, issued, &authority);
-        arguments.extend(["-ORBCollocation", "none"].iter().chain(more).map(ToString::to_string));
+        arguments.extend(PLAIN[1..].iter().chain(more).map(ToString::to_string));
         arguments
     };
     let orb = |name, issued, more: &[&str]| {
@@ -535,10 +560,10 @@ fn what_hostile_clients_make_up_is_refused() {
         SasMessage::InContext(message).encode().unwrap()
     };
     let absent = IdentityToken::Absent;
-    assert_eq!(tell(establish(7, &token("alice", "corbie"), absent)).unwrap(), "alice by context");
+    assert_eq!(tell(establish(7, &token("alice", "bank"), absent)).unwrap(), "alice by context");
     assert_eq!(tell(in_context(7, false)).unwrap(), "alice by number");
     let refused = |data| assert_refused_with(tell(data), minor::NO_PERMISSION_USER);
-    refused(establish(7, &token("bob", "corbie"), absent));
+    refused(establish(7, &token("bob", "bank"), absent));
     refused(in_context(8, false));
     refused(establish(0, &token("alice", "elsewhere"), absent));
     let name = gssup::exported_name("alice").unwrap();
@@ -553,7 +578,7 @@ fn what_hostile_clients_make_up_is_refused() {
         let exception = tell(data).unwrap_err();
         assert_eq!(exception.kind, corbie::SystemExceptionKind::Marshal, "{exception}");
     }
-    assert_eq!(tell(establish(0, &token("alice@corbie", ""), absent)).unwrap(), "alice by once");
+    assert_eq!(tell(establish(0, &token("alice@bank", ""), absent)).unwrap(), "alice by once");
     assert_eq!(tell(in_context(7, true)).unwrap(), "alice by number", "it is still known");
     refused(in_context(7, false));
     // Of two contexts, the one that was used least recently makes room for a third.
@@ -564,6 +589,24 @@ fn what_hostile_clients_make_up_is_refused() {
     tell(establish(3, &token("alice", ""), absent)).unwrap();
     tell(in_context(1, false)).unwrap();
     refused(in_context(2, false));
+    shut_down(&[&raw, &server.orb]);
+}
+
+#[test]
+fn an_asserted_name_is_no_proof_where_one_is_required() {
+    let trust = AssertionRules::none().allow([Peers::loopback()], ["alice"]);
+    let orb = loopback_orb(&[&PLAIN[..], &["-ORBCsiUsers", "required"]].concat());
+    let server = Server::of(orb, Some(trust));
+    let (raw, told) = raw_client();
+    // A reference that says nothing of users, so that the client itself sends nothing of them.
+    let port = server.orb.listen_addresses()[0].port();
+    let object = super::by_key(&raw, port, &server.key()).0;
+    let name = gssup::exported_name("alice").unwrap();
+    let identity = IdentityToken::PrincipalName(&name);
+    *told.lock().unwrap() = Some(establish(0, &[], identity));
+    assert_refused_with(who(&object), minor::NO_PERMISSION_USER_NEEDED);
+    *told.lock().unwrap() = Some(establish(0, &token("bob", ""), identity));
+    assert_eq!(who(&object).unwrap(), "alice by once");
     shut_down(&[&raw, &server.orb]);
 }
 

@@ -303,7 +303,7 @@ impl<'a> Invocation<'_, 'a> {
     ) -> Result<Option<Evidence>, SystemException> {
         let Some(wanted) = &target.users else { return Ok(None) };
         let established = connection.state().established.load(Ordering::Relaxed);
-        csi::evidence(self.object.orb(), wanted, behalf, established, self.response)
+        csi::evidence(self.object, wanted, behalf, established, self.response)
     }
 
     /// Writes the request with an id of 0.

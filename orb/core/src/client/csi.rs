@@ -7,11 +7,11 @@
 //! request is sent once again with the password. Where `csi_assert` says so, calls that are made
 //! while a request is served name its user instead; such requests keep no context.
 
-use crate::Orb;
 use crate::client::Reply;
 use crate::handles::Part;
 use crate::profile::security::UsersWanted;
 use crate::server::{Caller, current};
+use crate::{Object, Orb};
 use corbie_cdr::Error;
 use corbie_giop::ResponseFlags;
 use corbie_threads::lock::{Ranked, RankedRw, rank};
@@ -161,23 +161,24 @@ impl Evidence {
     }
 }
 
-/// What a request says of users to a server that takes what `wanted` says. `established`: the
-/// number of the context that the server keeps of the connection; 0: none.
+/// What a request to `object` says of users to a server that takes what `wanted` says.
+/// `established`: the number of the context that the server keeps of the connection; 0: none.
 ///
 /// # Errors
 /// `NO_PERMISSION` (`COMPLETED_NO`) when the server requires a user, and there is none, or its
 /// password would travel in plain text.
 #[cold]
 pub(crate) fn evidence(
-    orb: &Orb,
+    object: &Object,
     wanted: &UsersWanted,
     behalf: &Behalf,
     established: u64,
     response: ResponseFlags,
 ) -> Result<Option<Evidence>, SystemException> {
+    let orb = object.orb();
     let token = match &wanted.passwords {
-        Some(realm) => orb.own_user().token(realm)?,
-        None => None,
+        Some(realm) if is_trusted(object, realm) => orb.own_user().token(realm)?,
+        _ => None,
     };
     let token = match token {
         Some(_) if !wanted.is_safe && !orb.settings().csi_plain_passwords => {
@@ -214,6 +215,14 @@ pub(crate) fn evidence(
     establish(if keeps { token.id } else { 0 }, identity, &token.evidence).map(Some)
 }
 
+/// Whether the password may go to the server of `object`, whose reference says that it is of
+/// `realm`: the client's own, and no peer handed the reference over, as it could have made it up.
+fn is_trusted(object: &Object, realm: &[u8]) -> bool {
+    let own = &object.orb().settings().csi_realm;
+    let is_own = gssup::read_exported_name(realm).is_ok_and(|realm| realm == own);
+    !own.is_empty() && is_own && object.giver().is_none()
+}
+
 fn establish(
     client_context_id: u64,
     identity: IdentityToken<'_>,
@@ -242,7 +251,8 @@ fn asserted(wanted: &UsersWanted, behalf: &Behalf) -> Option<Option<Vec<u8>>> {
 
 fn user_needed(wanted: &UsersWanted) -> SystemException {
     let why = if wanted.passwords.is_some() {
-        "set csi_user (-ORBCsiUser) and csi_password_file, or Orb::set_credentials"
+        "set csi_user (-ORBCsiUser), csi_password_file and csi_realm, which has to be that of the \
+         server; a reference that a peer handed over gets no password"
     } else {
         "by a mechanism that is not spoken here: only GSSUP is, of user names and passwords"
     };

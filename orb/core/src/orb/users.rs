@@ -64,9 +64,12 @@ impl Orb {
         self.server().attention.has(Wanted::Users)
     }
 
-    /// The user that calls of this ORB are made as from now on, where servers take users; `None`:
-    /// none. For connections and references of any age.
+    /// The user that calls of this ORB are made as from now on, where servers take users of the
+    /// realm `csi_realm`, which has to be set; `None`: none. For connections and references of any
+    /// age, but not for references that peers handed over in requests.
     pub fn set_credentials(&self, credentials: Option<Credentials>) {
+        // References that peers hand over get no password.
+        self.server().attention.want(Wanted::Givers);
         self.own_user().set(credentials);
     }
 

@@ -52,6 +52,11 @@ pub(crate) fn components(
     Ok(all)
 }
 
+/// The security domain of the users of a server.
+pub(crate) fn realm_of_server(settings: &Settings) -> &str {
+    if settings.csi_realm.is_empty() { "corbie" } else { &settings.csi_realm }
+}
+
 /// `is_safe`: whether passwords may go this way.
 fn mechanism(
     settings: &Settings,
@@ -74,7 +79,7 @@ fn mechanism(
             target_supports: association::ESTABLISH_TRUST_IN_CLIENT,
             target_requires,
             mechanism: gss::tagged_oid(GSSUP),
-            target_name: gssup::exported_name(&settings.csi_realm).unwrap_or_default(),
+            target_name: gssup::exported_name(realm_of_server(settings)).unwrap_or_default(),
         };
     }
     if users.assertions {

@@ -28,6 +28,9 @@ pub(crate) fn serve(
     request: &mut ServerRequest<'_>,
 ) -> Result<(), SystemException> {
     as_span(orb, request, |request| {
+        if connection.is_bidirectional() {
+            bidirectional::admit(orb, connection, request)?;
+        }
         // Where its user is not known yet, it waits, and is served again from here.
         if orb.server().attention.has(Wanted::Users)
             && csi::settle(orb, connection, request)? == Settled::Later
@@ -106,9 +109,6 @@ fn admit(
     connection: &Arc<ServerConnection>,
     request: &mut ServerRequest<'_>,
 ) -> Result<(), SystemException> {
-    if connection.is_bidirectional() {
-        bidirectional::admit(orb, connection, request)?;
-    }
     access::check(orb, connection, request)?;
     if connection.is_bidirectional() {
         bidirectional::take_offer(orb, connection, request)?;

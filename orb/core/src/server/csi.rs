@@ -15,6 +15,7 @@ pub(crate) use sessions::Sessions;
 
 use crate::Orb;
 use crate::portable_interceptor::ServiceContext;
+use crate::profile::security::realm_of_server;
 use crate::server::{ServerConnection, ServerRequest};
 use checks::{Check, Checks, Fingerprint, NotChecked};
 use corbie_access::{AssertionRules, CheckPassword};
@@ -243,6 +244,8 @@ fn judge(
     establish: &EstablishContext<'_>,
 ) -> Result<Judged, Refusal> {
     let mut identity = connection.link().identity();
+    let realm = realm_of_server(orb.settings());
+    let is_proven = !establish.authentication.is_empty();
     if !establish.authentication.is_empty() {
         let token = InitialContextToken::decode(establish.authentication);
         let token = token.map_err(|why| unreadable(&why))?;
@@ -258,7 +261,6 @@ fn judge(
                 ..Refusal::of_evidence(why, token.username)
             });
         }
-        let realm = &orb.settings().csi_realm;
         let user = user_of(&token, realm)?;
         let evidence = Fingerprint::of(&[user.as_bytes(), token.password]);
         match orb.server().csi.checks.verdict(generation, evidence) {
@@ -275,8 +277,8 @@ fn judge(
             }
         }
     }
-    asserted(&terms.assertions, identity, &orb.settings().csi_realm, establish.identity)
-        .map(Judged::Accepted)
+    let caller = asserted(&terms.assertions, (identity, is_proven), realm, establish.identity);
+    caller.map(Judged::Accepted)
 }
 
 fn unreadable(why: &RefusedToken) -> Refusal {
@@ -314,15 +316,15 @@ fn without_scope(text: &str, realm: &str) -> String {
     }
 }
 
-/// For which user the peer `identity`, which has proven its own, calls.
+/// For which user the peer `identity` calls, which `is_proven` to be its own user.
 fn asserted(
     rules: &AssertionRules,
-    mut identity: PeerIdentity,
+    (mut identity, is_proven): (PeerIdentity, bool),
     realm: &str,
     token: IdentityToken<'_>,
 ) -> Result<Arc<Caller>, Refusal> {
     let user = match token {
-        IdentityToken::Absent => return Ok(Caller::new(identity, None)),
+        IdentityToken::Absent => return Ok(Caller::new(identity, is_proven)),
         IdentityToken::Anonymous => None,
         IdentityToken::PrincipalName(octets) => {
             let text = gssup::read_exported_name(octets).map_err(|why| unreadable(&why))?;
@@ -340,7 +342,7 @@ fn asserted(
     let asserted_by = identity.user.take();
     identity.user = user.map(Into::into);
     tracing::info!(peer = %identity, ?asserted_by, "a peer calls for a user");
-    Ok(Caller::new(identity, asserted_by))
+    Ok(Caller::new(identity, is_proven))
 }
 
 /// Puts `request` aside until its password is checked.
@@ -364,7 +366,7 @@ fn ask(
     // Released when the password is known, which may be at once: so it is closed before.
     queue.keep();
     request.note_to_admit();
-    queue.hold(request)?;
+    queue.hold(request).inspect_err(|_| queue.release())?;
     if let Err(why) = checks.ask(orb, check, queue) {
         let why = match why {
             NotChecked::Full => "too many passwords wait to be checked".to_owned(),
@@ -372,6 +374,8 @@ fn ask(
         };
         tracing::warn!(why, "requests with passwords are refused");
         queue.refuse(&minor::TRANSIENT_OVERLOAD.no(format!("{why}: call again later")));
+        // What another thread puts in now does not wait for what will not come.
+        queue.release();
     }
     Ok(Settled::Later)
 }

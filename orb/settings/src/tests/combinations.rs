@@ -30,6 +30,7 @@ fn each_refused_pair_is_named() {
         ),
         ("-ORBReactorThreads 4", "reactor_threads", "server_concurrency"),
         ("-ORBCsiUser alice", "csi_user", "csi_password_file"),
+        ("-ORBCsiUser alice -ORBCsiPasswordFile f", "csi_user", "csi_realm"),
         (
             "-ORBPublishedAddress h -ORBPublishAllAddresses",
             "published_addresses",

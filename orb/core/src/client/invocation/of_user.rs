@@ -40,6 +40,6 @@ impl Exchange<'_> {
     ) -> Result<Option<Evidence>, CallFault> {
         let (orb, established) = (self.object.orb(), self.connection.get()?.established);
         let behalf = csi::behalf(orb);
-        Ok(csi::evidence(orb, wanted, &behalf, established, invocation.response)?)
+        Ok(csi::evidence(self.object, wanted, &behalf, established, invocation.response)?)
     }
 }

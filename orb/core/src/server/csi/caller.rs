@@ -11,15 +11,15 @@ use std::sync::Arc;
 pub(crate) struct Caller {
     /// The peer of the connection, with the user.
     identity: Arc<PeerIdentity>,
-    /// The user that the peer has proven to be, where it asserts another.
-    asserted_by: Option<Arc<str>>,
+    /// Whether the peer has proven with a password which user it is, perhaps another.
+    is_proven: bool,
     rules: RulesOf,
 }
 
 impl Caller {
-    pub(super) fn new(identity: PeerIdentity, asserted_by: Option<Arc<str>>) -> Arc<Self> {
+    pub(super) fn new(identity: PeerIdentity, is_proven: bool) -> Arc<Self> {
         let identity = Arc::new(identity);
-        Arc::new(Caller { identity, asserted_by, rules: RulesOf::default() })
+        Arc::new(Caller { identity, is_proven, rules: RulesOf::default() })
     }
 
     /// The peer, with the user.
@@ -32,9 +32,9 @@ impl Caller {
         self.identity.user.as_ref()
     }
 
-    /// Whether the peer has proven with a password which user it is.
+    /// Whether the peer has proven with a password which user it is, or for which it may call.
     pub(super) fn is_proven(&self) -> bool {
-        self.asserted_by.is_some() || self.identity.user.is_some()
+        self.is_proven
     }
 
     /// What rules say of it.
