@@ -15,8 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long a server may take to say its last refusals, and to end.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a server may take to say its last refusals, and to end: with a rate of 1,000 requests a
+/// second it reads on for a while what attackers had sent.
+const PATIENCE: Duration = Duration::from_secs(240);
 /// For so long nothing is refused any more before what was refused is counted.
 const QUIET: Duration = Duration::from_millis(1500);
 
