@@ -8,11 +8,13 @@ mod process;
 use corbie::Orb;
 use corbie_mshn::idl::{Application, Format, Job, Phase, Requirements};
 use corbie_mshn::messages::{Request, Role};
-use corbie_mshn::system::{System, SystemOptions};
+use corbie_mshn::system::{System, SystemOptions, SystemProcess};
 use corbie_mshn::{Address, ClientLibrary, MechanismName, Peers, node};
+use corbie_testkit::CapturedLog;
 use corbie_testkit::servers::ScratchFolder;
 use process::corbie;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -137,6 +139,86 @@ fn signal(system: &System, name: &str, signal: &str) {
     let found = system.processes().into_iter().find(|process| process.name == name);
     let pid = found.unwrap().id.to_string();
     assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+}
+
+/// Each process of a system is told to end, one after the other, while jobs are submitted and run.
+#[test]
+fn components_that_are_told_to_end_under_traffic_end_in_peace() {
+    let log = CapturedLog::install();
+    for mechanism in [MechanismName::Static, MechanismName::Typed] {
+        let folder = ScratchFolder::new("mshn-told-to-end");
+        let system = System::start(&SystemOptions {
+            program: env!("CARGO_BIN_EXE_corbie").into(),
+            folder: folder.path().to_owned(),
+            mechanism,
+            event_servers: 1,
+            machines: 2,
+            replicas: 2,
+            proxies: 1,
+            slots: 4,
+            outputs: None,
+            log: vec![],
+            metrics: None,
+        })
+        .unwrap();
+        let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).unwrap();
+        let peers = node::peers(&orb, system.naming(&orb).unwrap(), mechanism);
+        let client = ClientLibrary::new(peers.with_patience(PATIENCE)).unwrap();
+        let (done, is_over) = (AtomicU32::new(0), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Acquire) {
+                    run_one(&client, done.load(Ordering::Acquire));
+                    done.fetch_add(1, Ordering::AcqRel);
+                }
+            });
+            let over = Over(&is_over);
+            for (replaced, process) in (1..).zip(system.processes()) {
+                let SystemProcess { name, id, .. } = process;
+                let before = done.load(Ordering::Acquire);
+                until(&format!("jobs run before {name}"), || done.load(Ordering::Acquire) > before);
+                assert!(Command::new("kill").arg(id.to_string()).status().unwrap().success());
+                // It was said before that it is replaced.
+                until(&format!("{name} is replaced"), || system.restarts() == replaced);
+                let said = log.lines_with("it has ended and is replaced");
+                let last = said.last().unwrap();
+                assert!(last.contains(&name) && last.contains("exit status: 0"), "{said:?}");
+            }
+            let before = done.load(Ordering::Acquire);
+            until("jobs run afterwards", || done.load(Ordering::Acquire) > before + 1);
+            drop(over);
+        });
+        assert_eq!(system.restarts() as usize, system.processes().len(), "{mechanism}");
+        orb.shutdown(true);
+    }
+}
+
+/// Ends the thread that submits jobs, also where the test fails.
+struct Over<'o>(&'o AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// A job that is accepted is done.
+fn run_one(client: &ClientLibrary, number: u32) {
+    let command = vec!["/bin/true".to_owned()];
+    let formats = vec![Format { name: "only".to_owned(), command }];
+    let (id, application) = (format!("under-way-{number}"), "test".to_owned());
+    let job = Job { id: id.clone(), application, formats, deadline_s: 0.0 };
+    assert!(client.submit(&job).unwrap().accepted);
+    let end = client.wait(&id, PATIENCE).unwrap();
+    assert_eq!(end.state, Phase::Done, "{end:?}");
+}
+
+fn until(what: &str, holds: impl Fn() -> bool) {
+    let ends = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < ends, "{what}");
+        std::thread::sleep(Duration::from_millis(5)); // tidy: sleep: the other processes work
+    }
 }
 
 #[test]
