@@ -213,6 +213,35 @@ fn arguments_that_do_not_fit_behind_another_header_are_not_sent_on() {
     server.shutdown(true);
 }
 
+/// A `corbaloc:` says nothing of code sets, and the reference that it leads to does.
+#[test]
+fn arguments_are_sent_on_to_a_place_of_other_code_sets() {
+    let (server, echo, _noted) = serve(&[]);
+    let Some(port) = server.listen_addresses().first().map(|address| address.port()) else {
+        return server.shutdown(true);
+    };
+    server.bind_object_key("Moves", &echo.0);
+    let length = |text: &'static str| {
+        // Each time by a reference that leads nowhere else yet.
+        let (orb, moves) = client(&format!("corbaloc:iiop:1.2@127.0.0.1:{port}/Moves"), &[]);
+        assert_eq!(send(&moves, -21).recv_timeout(PATIENCE).unwrap(), Ok(-42));
+        let (orb_of_text, moves) =
+            client(&format!("corbaloc:iiop:1.2@127.0.0.1:{port}/Moves"), &[]);
+        let (sender, outcome) = mpsc::channel();
+        let sink = ReplySink::function(move |reply| sender.send(decode(reply)).unwrap());
+        let operation = Operation::twoway("length");
+        moves.0.invoke_async(&operation, &|e| e.write_string(text), sink).unwrap();
+        let outcome = outcome.recv_timeout(PATIENCE).unwrap();
+        orb.shutdown(true);
+        orb_of_text.shutdown(true);
+        outcome
+    };
+    assert_eq!(length("plain"), Ok(5));
+    // Without code sets there is no place for other text than ASCII.
+    assert_eq!(length("Grüße").unwrap_err().kind, Kind::DataConversion);
+    server.shutdown(true);
+}
+
 #[test]
 fn an_address_that_refuses_is_told_to_the_sink() {
     let (url, server) = scripted(|_listener| ());

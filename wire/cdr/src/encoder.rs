@@ -71,6 +71,8 @@ pub struct Encoder<'a> {
     order: ByteOrder,
     version: Version,
     code_sets: CodeSets,
+    /// Whether text was written in these code sets.
+    has_text: bool,
     growth: Growth,
     /// The full blocks, in order.
     blocks: Vec<Vec<u8>>,
@@ -126,6 +128,7 @@ impl<'a> Encoder<'a> {
             order,
             version: Version::V1_2,
             code_sets: CodeSets::DEFAULT,
+            has_text: false,
             growth,
             blocks: Vec::new(),
             chunks: ArrayVec::new_const(),
@@ -165,6 +168,14 @@ impl<'a> Encoder<'a> {
     #[must_use]
     pub fn code_sets(&self) -> CodeSets {
         self.code_sets
+    }
+
+    /// Whether text was written, which in other code sets may look different: characters and
+    /// strings, not what [`Encoder::write_str`] writes.
+    #[inline]
+    #[must_use]
+    pub fn has_text(&self) -> bool {
+        self.has_text
     }
 
     /// The byte order written.

@@ -68,7 +68,7 @@ pub(crate) struct Kept {
     position: usize,
     /// Whether the message told the server the code sets, which moves the arguments.
     announces: bool,
-    /// What text among them is in; `None`: they are the caller's still.
+    /// What text among them is in; `None`: there is none, or they are the caller's still.
     code_sets: Option<CodeSets>,
     /// `None`: they were too many octets.
     pub(crate) octets: Option<Vec<u8>>,
@@ -398,7 +398,9 @@ impl<'a> Invocation<'_, 'a> {
         let (sending, attempts) = (call.clock, call.attempts);
         call.clock.sent();
         call.attempts.sent();
-        let kept = Kept { position, announces, code_sets: Some(code_sets), octets: None };
+        let has_text = encoder.has_text() || call.kept.code_sets.is_some();
+        let code_sets = has_text.then_some(code_sets);
+        let kept = Kept { position, announces, code_sets, octets: None };
         let kept = std::mem::replace(&mut call.kept, kept);
         let is_kept = !encoder.has_chunks() && encoder.len() <= position + KEPT_OCTETS;
         let held = |held| write::held_call(held, sending.start);
@@ -437,7 +439,7 @@ impl<'a> Invocation<'_, 'a> {
         let position = written.position;
         let mut octets = Vec::with_capacity(encoder.len().saturating_sub(position));
         copy_from(&encoder, position, &mut octets);
-        let code_sets = Some(code_sets);
+        let code_sets = encoder.has_text().then_some(code_sets);
         Ok(Kept { position, announces, code_sets, octets: Some(octets) })
     }
 
@@ -552,6 +554,8 @@ pub(crate) fn start_again(
     let (object, operation) = (call.object.clone(), call.operation.clone());
     let (position, octets) = (call.kept.position, call.kept.octets.take());
     let Some(octets) = octets else { return Err((call, not_kept(&operation))) };
+    // ASCII text is the same in all code sets.
+    call.kept.code_sets.take_if(|_| octets.is_ascii());
     call.wish = Wish::NotWait;
     let policies = match call.policies(&object) {
         Ok(policies) => policies,

@@ -12,6 +12,7 @@ impl Encoder<'_> {
     #[inline]
     pub fn write_char(&mut self, value: char) -> Result<(), Error> {
         let octet = self.char_octet(value)?;
+        self.has_text = true;
         self.write_octet(octet);
         Ok(())
     }
@@ -32,6 +33,7 @@ impl Encoder<'_> {
     /// the transmission code set.
     #[inline]
     pub fn write_string(&mut self, value: &str) -> Result<(), Error> {
+        self.has_text = true;
         if !self.code_sets.char_data.is_utf_8() && !value.is_ascii() {
             return self.write_latin_string(value);
         }
@@ -124,13 +126,14 @@ impl Encoder<'_> {
     }
 
     #[inline]
-    fn check_wide(&self, what: &'static str) -> Result<(), Error> {
+    fn check_wide(&mut self, what: &'static str) -> Result<(), Error> {
         if self.version < Version::V1_1 {
             return Err(self.wide_in_giop_10(what));
         }
         if !self.code_sets.wchar_data.is_wchar_supported() {
             return Err(self.wide_code_set(what));
         }
+        self.has_text = true;
         Ok(())
     }
 

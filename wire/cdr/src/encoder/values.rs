@@ -240,6 +240,7 @@ impl<'a> Encoder<'a> {
             order: shorter.order,
             version: shorter.version,
             code_sets: shorter.code_sets,
+            has_text: shorter.has_text,
             growth: std::mem::replace(&mut shorter.growth, super::chain::Growth::Contiguous),
             blocks: std::mem::take(&mut shorter.blocks),
             chunks,
