@@ -16,7 +16,7 @@ use corbie::{Any, Orb, SystemException, SystemExceptionKind, minor};
 use corbie_event::corbie_events::EventChannelFactory;
 use corbie_event::cos_event_channel_admin::{EventChannel, ProxyPullSupplier};
 use corbie_event::cos_event_comm::push_consumer::PushError;
-use corbie_event::cos_event_comm::{PushConsumerServant, PushConsumerSkeleton};
+use corbie_event::cos_event_comm::{PushConsumer, PushConsumerServant, PushConsumerSkeleton};
 use corbie_naming::NameComponent;
 use corbie_naming::cos_naming::NamingContext;
 use corbie_rtevent::filter;
@@ -128,23 +128,56 @@ fn requests_and_connections_are_counted() {
     served.ends_in_peace();
 }
 
+#[test]
+fn what_peers_make_a_server_hold_is_shown() {
+    let (served, listen, metrics) = events(&[]);
+    let held = |purpose| format!("corbie_memory_octets{{purpose=\"{purpose}\"}}");
+    // A message that goes no further.
+    let mut begun = TcpStream::connect(&listen).expect("it listens");
+    let head = message_header(MessageKind::Request, false, 8 << 20);
+    begun.write_all(&[&head[..], &vec![0; 4 << 20]].concat()).expect("taken");
+    rises(&metrics, &held("reading"), 512.0 * 1024.0);
+    rises(&metrics, "corbie_peers", 1.0);
+    // A pull for which there is no event, until its proxy ends.
+    let (orb, factory) = factory(&listen, &[]);
+    let prices = channel(&orb, &factory, "prices");
+    let waiting = puller(&prices);
+    thread::scope(|scope| {
+        let pulled = scope.spawn(|| waiting.pull());
+        rises(&metrics, "corbie_event_waiting_pulls", 1.0);
+        waiting.disconnect_pull_supplier().expect("disconnected");
+        assert!(pulled.join().expect("no panic").is_err());
+    });
+    let raised = "corbie_requests_total{operation=\"pull\",outcome=\"user_exception\"}";
+    rises(&metrics, raised, 1.0);
+    // A consumer whose process reads nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("corbaloc::{}/Silent", silent.local_addr().expect("an address"));
+    let consumer = orb.string_to_object(&url).expect("a reference");
+    let admin = prices.for_consumers().expect("an answer").expect("not nil");
+    let proxy = admin.obtain_push_supplier().expect("an answer").expect("not nil");
+    let consumer = PushConsumer::unchecked_narrow(consumer);
+    proxy.connect_push_consumer(Some(&consumer)).expect("connected");
+    let admin = prices.for_suppliers().expect("an answer").expect("not nil");
+    let supplier = admin.obtain_push_consumer().expect("an answer").expect("not nil");
+    supplier.connect_push_supplier(None).expect("connected");
+    // More than the system takes for a peer that reads nothing.
+    let event = Any::from_value::<String>(&"x".repeat(12 << 20)).expect("an any");
+    supplier.push(&event).expect("taken");
+    rises(&metrics, &held("sending"), 1.0);
+    orb.shutdown(false);
+    drop(silent);
+    served.ends_in_peace();
+}
+
 fn a_queue_that_is_half_full(provoked: &Provoked) {
     let (mut served, listen, metrics) = events(&[]);
     let events = |arguments: &[&str]| corbie(&[&["events"], arguments, &["-f", &listen]].concat());
     let made = events(&["create", "small", "--queue-events", "4"]);
     assert_eq!(made.status, 0, "{made:?}");
     // A consumer that is connected and pulls nothing.
-    let orb = Orb::init(["-ORBId", "client"]).expect("an ORB");
-    let url = format!("corbaloc::{listen}/EventChannelFactory");
-    let factory = orb.string_to_object(&url).expect("a reference");
-    let factory = EventChannelFactory::unchecked_narrow(factory);
-    let channel = factory.find("small").expect("an answer").expect("not nil");
-    let channel = corbie_event::cos_event_channel_admin::EventChannel::unchecked_narrow(
-        corbie::Object::new(&orb, channel.as_object().ior().clone()),
-    );
-    let admin = channel.for_consumers().expect("an answer").expect("not nil");
-    let puller = admin.obtain_pull_supplier().expect("an answer").expect("not nil");
-    puller.connect_pull_consumer(None).expect("connected");
+    let (orb, factory) = factory(&listen, &[]);
+    let _reads_nothing = puller(&channel(&orb, &factory, "small"));
     for _ in 0..3 {
         let pushed = events(&["push", "small", "1"]);
         assert_eq!(pushed.status, 0, "{pushed:?}");
