@@ -135,7 +135,7 @@ fn what_peers_make_a_server_hold_is_shown() {
     // A message that goes no further.
     let mut begun = TcpStream::connect(&listen).expect("it listens");
     let head = message_header(MessageKind::Request, false, 8 << 20);
-    begun.write_all(&[&head[..], &vec![0; 4 << 20]].concat()).expect("taken");
+    begun.write_all(&[&head[..], &vec![0; 1 << 20]].concat()).expect("taken");
     rises(&metrics, &held("reading"), 512.0 * 1024.0);
     rises(&metrics, "corbie_peers", 1.0);
     // A pull for which there is no event, until its proxy ends.

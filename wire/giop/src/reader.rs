@@ -15,7 +15,7 @@ mod reassembly;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use corbie_cdr::budget::Draw;
+use corbie_cdr::budget::{Draw, Reading};
 use corbie_cdr::payload::{PayloadAllocator, PayloadMemory};
 use corbie_cdr::{ByteOrder, buffers};
 
@@ -70,6 +70,8 @@ pub struct MessageReader {
     reassembly: Reassembly,
     /// A message that the buffer is too small for: being received, or the current one.
     large: Option<Large>,
+    /// What a buffer beyond [`Self::LARGE_OCTETS`] has drawn.
+    buffer_draw: Option<Draw<Reading>>,
     /// How large a buffer the last messages needed, so that they come in one receive.
     usual: usize,
     /// Messages in a row that needed less.
@@ -109,6 +111,7 @@ impl MessageReader {
             total: 0,
             current: None,
             large: None,
+            buffer_draw: None,
             usual: Self::FIRST_OCTETS,
             small_messages: 0,
             clock: None,
@@ -154,7 +157,7 @@ impl MessageReader {
         self.current = None;
         (self.start, self.end) = (0, 0);
         if self.buffer.is_empty() {
-            self.buffer = buffers::take_filled(self.usual);
+            self.buffer = self.take_buffer(self.usual);
         }
         &mut self.buffer
     }
@@ -186,20 +189,24 @@ impl MessageReader {
     /// Takes a buffer of the pool, or a larger one, and moves what is left to its front.
     #[cold]
     fn make_room(&mut self, wanted: usize) -> &mut [u8] {
-        if let Some(large) = &mut self.large {
-            return large.space();
+        if self.large.is_some() {
+            return self.large.as_mut().map(Large::space).unwrap_or_default();
         }
         let held = self.end - self.start;
         let most = Self::LARGE_OCTETS.max(self.usual);
         let enough = held.saturating_add(wanted).clamp(self.usual, most);
         if self.buffer.len() < enough {
-            let mut larger = buffers::take_filled(enough);
-            larger[..held].copy_from_slice(&self.buffer[self.start..self.end]);
-            buffers::give_filled(std::mem::replace(&mut self.buffer, larger));
-            self.usual = enough;
-        } else {
-            self.buffer.copy_within(self.start..self.end, 0);
+            let mut other = self.take_buffer(enough);
+            // Without memory for it the present one does.
+            if other.len() > self.buffer.len() {
+                other[..held].copy_from_slice(&self.buffer[self.start..self.end]);
+                std::mem::swap(&mut self.buffer, &mut other);
+                (self.start, self.end) = (0, held);
+                self.usual = enough.min(self.buffer.len());
+            }
+            buffers::give_filled(other);
         }
+        self.buffer.copy_within(self.start..self.end, 0);
         self.start = 0;
         self.end = held;
         &mut self.buffer[held..]
@@ -217,6 +224,7 @@ impl MessageReader {
             self.start = 0;
             self.end = 0;
             buffers::give_filled(std::mem::take(&mut self.buffer));
+            self.buffer_draw = None;
         }
         self.reassembly.release();
     }
@@ -362,7 +370,7 @@ impl MessageReader {
         if octets.len() < total {
             self.total = total;
             if total > Self::LARGE_OCTETS.max(self.buffer.len()) {
-                self.begin_large(total);
+                self.begin_large(total)?;
             }
             return Ok(false);
         }
@@ -395,7 +403,7 @@ impl MessageReader {
 
     /// The message whose beginning is all that the buffer holds goes on in memory of its own.
     #[cold]
-    fn begin_large(&mut self, total: usize) {
+    fn begin_large(&mut self, total: usize) -> Result<(), GiopError> {
         let first = &self.buffer[self.start..self.end];
         let draw = self.reassembly.draw.as_ref().map(Draw::another);
         self.large = Some(Large::begin(first, total, self.allocator.as_deref(), draw));
@@ -403,14 +411,16 @@ impl MessageReader {
         let is_usual = total <= Self::MOST_USUAL && self.allocator.is_none();
         self.usual = if is_usual { total } else { Self::FIRST_OCTETS };
         buffers::give_filled(std::mem::take(&mut self.buffer));
+        self.buffer_draw = None;
         (self.start, self.end, self.total) = (0, 0, 0);
+        self.advance_large().map(drop)
     }
 
-    /// More of a large message is here.
+    /// A large message begins, or more of it is here.
     #[cold]
     fn advance_large(&mut self) -> Result<bool, GiopError> {
         let Some(large) = &mut self.large else { return Ok(false) };
-        if let Err(exhausted) = large.count() {
+        if let Err(exhausted) = large.make_room() {
             let found = format_args!("{exhausted}");
             return Err(GiopError::new(GiopErrorKind::OverBudget, 0, "message", found));
         }
@@ -540,7 +550,8 @@ impl MessageReader {
                 self.current = None;
                 (self.start, self.end) = (0, 0);
                 let buffer = std::mem::take(&mut self.buffer);
-                Some(OwnedMessage::new(header, Memory::Pooled(buffer), start, len))
+                let message = OwnedMessage::new(header, Memory::Pooled(buffer), start, len);
+                Some(message.counted(self.buffer_draw.take()))
             }
             _ => self.take_among_others(),
         }
@@ -577,7 +588,8 @@ impl MessageReader {
         self.start = 0;
         self.end = behind;
         let buffer = std::mem::replace(&mut self.buffer, fresh);
-        Some(OwnedMessage::new(header, Memory::Pooled(buffer), start, len))
+        let message = OwnedMessage::new(header, Memory::Pooled(buffer), start, len);
+        Some(message.counted(self.buffer_draw.take()))
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod samples;
 
+use corbie_cdr::budget::Account;
 use corbie_cdr::{ByteOrder, Version};
 use corbie_giop::{
     Answer, GiopError, GiopErrorKind, MessageHeader, MessageKind, MessageReader, ReaderLimits,
@@ -94,6 +95,39 @@ fn huge_lengths_are_refused_by_the_header_alone() {
     // The largest that is allowed is waited for.
     let octets = header(Version::V1_2, MessageKind::Request, false, (64 << 20) - 12);
     assert!(read_in_chunks(&mut reader(Roles::SERVER), &octets, &[]).unwrap().is_empty());
+}
+
+/// What may come before the reader is asked again is drawn already, but for the free shares: also of
+/// the next message of the same size, which has a buffer beforehand.
+#[test]
+fn memory_for_large_messages_is_drawn_before_its_octets_come() {
+    let octets = reply(Version::V1_2, ByteOrder::LittleEndian, 1, &vec![7; 2 << 20][100..]);
+    let account = Account::new();
+    let mut reader = reader(Roles::CLIENT);
+    reader.set_account(&account);
+    for round in 0..3 {
+        let mut rest = &octets[..];
+        while !rest.is_empty() {
+            let undrawn = reader.space().len().min(rest.len());
+            assert!(
+                reader.memory_octets() <= account.held() + (256 << 10),
+                "{round}: {} drawn for {}",
+                account.held(),
+                reader.memory_octets()
+            );
+            rest = &rest[reader.receive_from(&rest[..undrawn])..];
+            let is_whole = reader.next().unwrap().is_some();
+            assert_eq!(is_whole, rest.is_empty());
+        }
+        let message = reader.take_message().unwrap();
+        assert!(
+            account.held() >= octets.len() - (128 << 10),
+            "{round}: it is drawn while it lasts"
+        );
+        drop(message);
+        reader.release();
+        assert_eq!((account.held(), reader.memory_octets()), (0, 0), "{round}");
+    }
 }
 
 #[test]

@@ -49,14 +49,27 @@ impl Large {
         Large { memory, filled, total, draw }
     }
 
-    /// Where to receive next.
-    pub(super) fn space(&mut self) -> &mut [u8] {
+    /// Takes larger memory when all of it is full.
+    fn grow(&mut self) {
         let have = self.memory.octets().len();
         if self.filled == have && have < self.total {
             let next = pooled(self.total, self.filled);
             let draw = self.draw.take();
             *self = Large::of(next, self.memory.octets(), self.total, draw);
         }
+    }
+
+    /// Draws the memory, and not only what has come: so much may have come before the thread that
+    /// receives looks here again.
+    pub(super) fn make_room(&mut self) -> Result<(), Exhausted> {
+        self.grow();
+        let octets = self.total.min(self.memory.octets().len());
+        self.draw.as_mut().map_or(Ok(()), |draw| draw.resize_or_end(octets))
+    }
+
+    /// Where to receive next.
+    pub(super) fn space(&mut self) -> &mut [u8] {
+        self.grow();
         let end = self.total.min(self.memory.octets().len());
         self.memory.octets_mut().get_mut(self.filled..end).unwrap_or_default()
     }
@@ -64,11 +77,6 @@ impl Large {
     pub(super) fn received(&mut self, octets: usize) {
         let most = self.total.min(self.memory.octets().len());
         self.filled = self.filled.saturating_add(octets).min(most);
-    }
-
-    /// Draws what has come.
-    pub(super) fn count(&mut self) -> Result<(), Exhausted> {
-        self.draw.as_mut().map_or(Ok(()), |draw| draw.resize_or_end(self.filled))
     }
 
     pub(super) fn filled(&self) -> usize {

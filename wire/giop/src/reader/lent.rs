@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use corbie_cdr::budget::{Account, Draw};
+use corbie_cdr::buffers;
 use corbie_cdr::payload::PayloadAllocator;
 
 use super::MessageReader;
@@ -33,7 +34,28 @@ impl MessageReader {
         self.clock.as_ref().map_or(0, |clock| clock.load(Ordering::Relaxed))
     }
 
-    /// Has large messages and those in fragments draw on `account`.
+    /// A buffer of `octets` at least, unless there is no memory for one beyond
+    /// [`Self::LARGE_OCTETS`].
+    #[inline]
+    pub(super) fn take_buffer(&mut self, octets: usize) -> Vec<u8> {
+        let buffer = buffers::take_filled(octets);
+        if buffer.len() > Self::LARGE_OCTETS { self.draw_for(buffer) } else { buffer }
+    }
+
+    /// So much may have come before the thread that receives looks again: it is drawn beforehand.
+    #[cold]
+    fn draw_for(&mut self, buffer: Vec<u8>) -> Vec<u8> {
+        let mut draw = self.reassembly.draw.as_ref().map(Draw::another);
+        if draw.as_mut().is_none_or(|draw| draw.resize(buffer.len()).is_ok()) {
+            self.buffer_draw = draw;
+            return buffer;
+        }
+        buffers::give_filled(buffer);
+        self.usual = Self::FIRST_OCTETS;
+        vec![0; Self::LARGE_OCTETS]
+    }
+
+    /// Has large messages and those in fragments draw on `account`, and buffers for them.
     pub fn set_account(&mut self, account: &Arc<Account>) {
         self.reassembly.draw = Some(Draw::of(account));
     }
