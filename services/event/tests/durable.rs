@@ -15,7 +15,7 @@ use corbie_event::cos_event_channel_admin::{EventChannel, ProxyPullSupplier, Pro
 use corbie_event::cos_event_comm::PushConsumer;
 use corbie_event::{Channel, ChannelQos, EventServer, Limits, Retention};
 use corbie_testkit::servers::free_port;
-use corbie_testkit::{RawPeer, RawRequest, corbaloc, made_up_keys, object_key_in};
+use corbie_testkit::{RawPeer, RawRequest, neighbour_cannot_be_made_up, object_key_in};
 use fixture::{Said, any, events, until};
 use place::{Place, Served, orb_at};
 use std::sync::Arc;
@@ -203,20 +203,13 @@ fn references_to_proxies_last_and_those_of_others_cannot_be_made_up_in_any_life(
     let served = place.serve();
     let (channel, _) = served.channel();
     let pullers = [puller(&channel), puller(&channel)];
-    let [own, others] = pullers.map(|puller| object_key_in(&puller.as_object().to_string()));
+    let keys = pullers.map(|puller| object_key_in(&puller.as_object().to_string()));
     drop(channel);
     let clients = fixture::orb();
     let address = place.listen.trim_start_matches("iiop://").to_owned();
-    let is_gone = |key: &[u8]| {
-        let object = clients.string_to_object(&corbaloc(&address, key)).expect("a reference");
-        object.non_existent().expect("an answer")
-    };
     let mut served = served;
-    for life in 1..3 {
-        assert!(!is_gone(&own) && !is_gone(&others), "life {life}");
-        for key in made_up_keys(&own, &others, 32) {
-            assert!(is_gone(&key), "life {life}");
-        }
+    for _life in 1..3 {
+        neighbour_cannot_be_made_up(&address, &keys, 32, |url| fixture::is_gone(&clients, url));
         served.end();
         served = place.serve();
     }

@@ -11,8 +11,8 @@ use corbie_event::cos_event_comm::{
     push_consumer::PushError,
 };
 use corbie_event::{ChannelQos, Limits, Overflow};
-use corbie_testkit::{corbaloc, made_up_keys, object_key_in};
-use fixture::{Fixture, PATIENCE, Said, any, block_on, events, until};
+use corbie_testkit::{neighbour_cannot_be_made_up, object_key_in};
+use fixture::{Fixture, PATIENCE, Said, any, block_on, events, is_gone, until};
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -261,15 +261,8 @@ fn proxies_of_others_cannot_be_made_up() {
         [fixture.pull_supplier(), fixture.pull_supplier()].map(|proxy| proxy.into_object()),
     ];
     let address = fixture.server_orb.listen_addresses()[0];
-    let is_gone = |key: &[u8]| {
-        let object = fixture.client_orb.string_to_object(&corbaloc(address, key));
-        object.expect("a reference").non_existent().expect("an answer")
-    };
-    for [own, others] in objects.map(|pair| pair.map(|proxy| object_key_in(&proxy.to_string()))) {
-        assert!(!is_gone(&own) && !is_gone(&others));
-        for key in made_up_keys(&own, &others, 32) {
-            assert!(is_gone(&key), "{}", corbaloc(address, &key));
-        }
+    for pair in objects.map(|pair| pair.map(|proxy| object_key_in(&proxy.to_string()))) {
+        neighbour_cannot_be_made_up(address, &pair, 32, |url| is_gone(&fixture.client_orb, url));
     }
 }
 

@@ -14,7 +14,7 @@ use corbie_naming::store::embedded::Embedded;
 use corbie_naming::store::{ContextId, Store};
 use corbie_naming::{Change, Limits, NameComponent, NamingServer, Watch, parse};
 use corbie_testkit::servers::ScratchFolder;
-use corbie_testkit::{RawRequest, corbaloc, made_up_keys, object_key_in};
+use corbie_testkit::{RawRequest, neighbour_cannot_be_made_up, object_key_in};
 use fixture::Fixture;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -237,14 +237,10 @@ fn iterators_of_others_cannot_be_made_up() {
         object_key_in(&iterator.expect("there are more").as_object().to_string())
     });
     let address = fixture.server_orb.listen_addresses()[0];
-    let is_gone = |key: &[u8]| {
-        let object = fixture.client_orb.string_to_object(&corbaloc(address, key));
-        object.expect("a reference").non_existent().expect("an answer")
-    };
-    assert!(!is_gone(&iterators[1]));
-    for key in made_up_keys(&iterators[0], &iterators[1], 16) {
-        assert!(is_gone(&key), "{}", corbaloc(address, &key));
-    }
+    neighbour_cannot_be_made_up(address, &iterators, 16, |url| {
+        let object = fixture.client_orb.string_to_object(url).expect("a reference");
+        object.non_existent().expect("an answer")
+    });
 }
 
 #[test]

@@ -14,10 +14,10 @@ use corbie_rtevent::rtec_event_channel_admin::{
 };
 use corbie_rtevent::rtec_event_comm::{PushConsumer, PushConsumerSkeleton, PushSupplierSkeleton};
 use corbie_rtevent::{Configuration, kinds};
-use corbie_testkit::{CapturedLog, corbaloc, made_up_keys, object_key_in};
+use corbie_testkit::{CapturedLog, neighbour_cannot_be_made_up, object_key_in};
 use fixture::{
-    CAR, Fixture, Listener, PATIENCE, POSITION, Said, TRUCK, VELOCITY, an_event, next, payloads,
-    until,
+    CAR, Fixture, Listener, PATIENCE, POSITION, Said, TRUCK, VELOCITY, an_event, is_gone, next,
+    payloads, until,
 };
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
@@ -82,15 +82,8 @@ fn proxies_of_others_cannot_be_made_up() {
         [fixture.push_supplier(), fixture.push_supplier()].map(|proxy| proxy.into_object()),
     ];
     let address = fixture.server_orb.listen_addresses()[0];
-    let is_gone = |key: &[u8]| {
-        let object = fixture.client_orb.string_to_object(&corbaloc(address, key));
-        object.expect("a reference").non_existent().expect("an answer")
-    };
-    for [own, others] in objects.map(|pair| pair.map(|proxy| object_key_in(&proxy.to_string()))) {
-        assert!(!is_gone(&own) && !is_gone(&others));
-        for key in made_up_keys(&own, &others, 32) {
-            assert!(is_gone(&key), "{}", corbaloc(address, &key));
-        }
+    for pair in objects.map(|pair| pair.map(|proxy| object_key_in(&proxy.to_string()))) {
+        neighbour_cannot_be_made_up(address, &pair, 32, |url| is_gone(&fixture.client_orb, url));
     }
 }
 

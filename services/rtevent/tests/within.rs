@@ -201,6 +201,17 @@ impl PushConsumerServant for Hanging {
     }
 }
 
+/// Connects one to what comes of [`POSITION`]: its gate, and its proxy.
+fn hanging(fixture: &Fixture) -> (Sender<()>, ProxyPushSupplier) {
+    let (open, gate) = channel();
+    let hanging = PushConsumerSkeleton::new(Hanging(Mutex::new(gate)));
+    let hanging = fixture.poa.activate(hanging).expect("active");
+    let proxy = fixture.push_supplier();
+    let subscription = event(POSITION).subscription();
+    proxy.connect_push_consumer(Some(&hanging), &subscription).expect("connected");
+    (open, proxy)
+}
+
 #[test]
 fn a_consumer_whose_queue_is_full_is_disconnected_under_every_configuration() {
     let settings = ["when-full=disconnect", "queue-events=1", "window=1"];
@@ -210,12 +221,7 @@ fn a_consumer_whose_queue_is_full_is_disconnected_under_every_configuration() {
             continue;
         }
         let fixture = Fixture::local(configuration);
-        let (open, gate) = channel();
-        let hanging = PushConsumerSkeleton::new(Hanging(Mutex::new(gate)));
-        let hanging = fixture.poa.activate(hanging).expect("active");
-        let proxy = fixture.push_supplier();
-        let subscription = event(POSITION).subscription();
-        proxy.connect_push_consumer(Some(&hanging), &subscription).expect("connected");
+        let (open, _proxy) = hanging(&fixture);
         let (said, _proxy) = fixture.consumer(&event(VELOCITY));
         let supplier = fixture.supplier(&[(CAR, POSITION), (CAR, VELOCITY)]);
         fixture::until("it is disconnected", || {
@@ -282,12 +288,7 @@ fn what_waits_in_a_mailbox_is_bounded_in_octets() {
         let settings = settings.map(str::to_owned).into_iter();
         let configuration = Configuration::of(settings.chain([format!("when-full={when_full}")]));
         let fixture = Fixture::local(configuration.expect("it can be"));
-        let (open, gate) = channel();
-        let hanging = PushConsumerSkeleton::new(Hanging(Mutex::new(gate)));
-        let hanging = fixture.poa.activate(hanging).expect("active");
-        let proxy = fixture.push_supplier();
-        let subscription = event(POSITION).subscription();
-        proxy.connect_push_consumer(Some(&hanging), &subscription).expect("connected");
+        let (open, _proxy) = hanging(&fixture);
         let supplier = fixture.supplier(&[(CAR, POSITION)]);
         let held = || fixture.server.statistics().queued_octets;
         let mut most = 0;
@@ -313,12 +314,7 @@ fn what_waits_in_a_mailbox_is_bounded_in_octets() {
 fn an_event_for_which_many_old_ones_go_was_refused_room_once() {
     let settings = ["dispatching=pool", "threads=1", "queue-octets=200000"];
     let fixture = Fixture::local(Configuration::of(settings).expect("it can be"));
-    let (open, gate) = channel();
-    let hanging = PushConsumerSkeleton::new(Hanging(Mutex::new(gate)));
-    let hanging = fixture.poa.activate(hanging).expect("active");
-    let proxy = fixture.push_supplier();
-    let subscription = event(POSITION).subscription();
-    proxy.connect_push_consumer(Some(&hanging), &subscription).expect("connected");
+    let (open, _proxy) = hanging(&fixture);
     let supplier = fixture.supplier(&[(CAR, POSITION)]);
     let push = |number: u64, octets: usize| {
         supplier.push(&[an_event(CAR, POSITION, &vec![7; octets])]).expect("pushed");

@@ -24,7 +24,8 @@ pub use allocations::{AllocationCounts, CountingAllocator};
 pub use corbie_giop::MessageKind;
 pub use log::CapturedLog;
 pub use octets::{
-    RawRequest, corbaloc, fragment_of_1_2, made_up_keys, message_header, object_key_in,
+    RawRequest, corbaloc, fragment_of_1_2, made_up_keys, message_header,
+    neighbour_cannot_be_made_up, object_key_in,
 };
 pub use peer::{Answered, RawPeer};
 pub use simulation::{CallPlan, Counts, Plan, Seed, ServerPlan, hostile_peer, simulate};

@@ -52,6 +52,25 @@ pub fn corbaloc(address: impl std::fmt::Display, key: &[u8]) -> String {
     format!("corbaloc::{address}/{key}")
 }
 
+/// Checks that both objects with these `keys` are at `address`, and that a peer which may call the
+/// first reaches the second by no key that it can make up ([`made_up_keys`]). `is_gone`: whether a
+/// reference leads to no object.
+///
+/// # Panics
+/// When that is not so.
+pub fn neighbour_cannot_be_made_up(
+    address: impl std::fmt::Display,
+    keys: &[Vec<u8>; 2],
+    secret: usize,
+    is_gone: impl Fn(&str) -> bool,
+) {
+    let at = |key: &Vec<u8>| corbaloc(&address, key);
+    keys.iter().for_each(|key| assert!(!is_gone(&at(key)), "{}", at(key)));
+    for key in made_up_keys(&keys[0], &keys[1], secret) {
+        assert!(is_gone(&at(&key)), "{}", at(&key));
+    }
+}
+
 /// A request in GIOP 1.2, big-endian, as octets.
 #[derive(Clone, Debug)]
 pub struct RawRequest<'a> {

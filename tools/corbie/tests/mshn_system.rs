@@ -74,21 +74,37 @@ fn databases_agree(peers: &Peers, jobs: &[String]) {
     }
 }
 
-/// One of each kind, under a stream of jobs.
-fn kill_components(mechanism: MechanismName) {
-    let folder = ScratchFolder::new("mshn");
-    let system = System::start(&SystemOptions {
+/// A system of two machines in `folder`, with one of each other component.
+fn options(folder: &ScratchFolder, mechanism: MechanismName) -> SystemOptions {
+    SystemOptions {
         program: env!("CARGO_BIN_EXE_corbie").into(),
         folder: folder.path().to_owned(),
         mechanism,
-        event_servers: 2,
+        event_servers: 1,
         machines: 2,
-        replicas: 2,
+        replicas: 1,
         proxies: 1,
         slots: 4,
         outputs: None,
         log: vec![],
         metrics: None,
+    }
+}
+
+/// What runs `/bin/true`.
+fn short_job(id: &str) -> Job {
+    let command = vec!["/bin/true".to_owned()];
+    let formats = vec![Format { name: "only".to_owned(), command }];
+    Job { id: id.to_owned(), application: "test".to_owned(), formats, deadline_s: 0.0 }
+}
+
+/// One of each kind, under a stream of jobs.
+fn kill_components(mechanism: MechanismName) {
+    let folder = ScratchFolder::new("mshn");
+    let system = System::start(&SystemOptions {
+        event_servers: 2,
+        replicas: 2,
+        ..options(&folder, mechanism)
     })
     .unwrap();
     let endpoint = ["-ORBListenEndpoints", "iiop://127.0.0.1:0"];
@@ -149,20 +165,8 @@ fn components_that_are_told_to_end_under_traffic_end_in_peace() {
     let log = CapturedLog::install();
     for mechanism in [MechanismName::Static, MechanismName::Typed] {
         let folder = ScratchFolder::new("mshn-told-to-end");
-        let system = System::start(&SystemOptions {
-            program: env!("CARGO_BIN_EXE_corbie").into(),
-            folder: folder.path().to_owned(),
-            mechanism,
-            event_servers: 1,
-            machines: 2,
-            replicas: 2,
-            proxies: 1,
-            slots: 4,
-            outputs: None,
-            log: vec![],
-            metrics: None,
-        })
-        .unwrap();
+        let system =
+            System::start(&SystemOptions { replicas: 2, ..options(&folder, mechanism) }).unwrap();
         let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).unwrap();
         let peers = node::peers(&orb, system.naming(&orb).unwrap(), mechanism);
         let client = ClientLibrary::new(peers.with_patience(PATIENCE)).unwrap();
@@ -208,11 +212,8 @@ impl Drop for Over<'_> {
 
 /// A job that is accepted is done.
 fn run_one(client: &ClientLibrary, number: u32) {
-    let command = vec!["/bin/true".to_owned()];
-    let formats = vec![Format { name: "only".to_owned(), command }];
-    let (id, application) = (format!("under-way-{number}"), "test".to_owned());
-    let job = Job { id: id.clone(), application, formats, deadline_s: 0.0 };
-    assert!(client.submit(&job).unwrap().accepted);
+    let id = format!("under-way-{number}");
+    assert!(client.submit(&short_job(&id)).unwrap().accepted);
     let end = client.wait(&id, PATIENCE).unwrap();
     assert_eq!(end.state, Phase::Done, "{end:?}");
 }
@@ -229,31 +230,13 @@ fn until(what: &str, holds: impl Fn() -> bool) {
 fn a_daemon_that_is_stopped_holds_nobody_back() {
     for mechanism in [MechanismName::Static, MechanismName::Typed] {
         let folder = ScratchFolder::new("mshn-stopped");
-        let system = System::start(&SystemOptions {
-            program: env!("CARGO_BIN_EXE_corbie").into(),
-            folder: folder.path().to_owned(),
-            mechanism,
-            event_servers: 1,
-            machines: 2,
-            replicas: 1,
-            proxies: 1,
-            slots: 4,
-            outputs: None,
-            log: vec![],
-            metrics: None,
-        })
-        .unwrap();
+        let system = System::start(&options(&folder, mechanism)).unwrap();
         let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).unwrap();
         let peers = node::peers(&orb, system.naming(&orb).unwrap(), mechanism);
         let client = ClientLibrary::new(peers.with_patience(PATIENCE)).unwrap();
-        let job = |id: &str| {
-            let command = vec!["/bin/true".to_owned()];
-            let formats = vec![Format { name: "only".to_owned(), command }];
-            Job { id: id.to_owned(), application: "test".to_owned(), formats, deadline_s: 0.0 }
-        };
         let run = |ids: &[String]| -> Vec<String> {
             for id in ids {
-                assert!(client.submit(&job(id)).unwrap().accepted);
+                assert!(client.submit(&short_job(id)).unwrap().accepted);
             }
             let end = |id: &String| {
                 let end = client.wait(id, PATIENCE).unwrap();
@@ -285,17 +268,11 @@ fn a_daemon_that_is_stopped_holds_nobody_back() {
 fn a_system_that_stays_takes_jobs_of_others() {
     let folder = ScratchFolder::new("mshn-stays");
     let system = System::start(&SystemOptions {
-        program: env!("CARGO_BIN_EXE_corbie").into(),
-        folder: folder.path().to_owned(),
-        mechanism: MechanismName::Typed,
         machines: 1,
-        event_servers: 1,
-        replicas: 1,
         proxies: 0,
         slots: 2,
         outputs: Some(folder.path().join("outputs")),
-        log: vec![],
-        metrics: None,
+        ..options(&folder, MechanismName::Typed)
     })
     .unwrap();
     let naming = system.naming_url();
@@ -341,17 +318,11 @@ fn lives(id: &str) -> bool {
 fn with_a_daemon_that_is_killed_all_ends_that_its_jobs_have_started() {
     let folder = ScratchFolder::new("mshn-groups");
     let system = System::start(&SystemOptions {
-        program: env!("CARGO_BIN_EXE_corbie").into(),
-        folder: folder.path().to_owned(),
-        mechanism: MechanismName::Static,
         machines: 1,
-        event_servers: 1,
-        replicas: 1,
         proxies: 0,
         slots: 2,
         outputs: Some(folder.path().to_owned()),
-        log: vec![],
-        metrics: None,
+        ..options(&folder, MechanismName::Static)
     })
     .unwrap();
     // A child of the job's; its parent waits for it.
