@@ -25,6 +25,8 @@ const FAST: Duration = Duration::from_millis(5);
 const UNTIL_ALL_BEGAN: Duration = Duration::from_secs(60);
 /// What may wait in the queues of all channels.
 const QUEUES_OCTETS: u64 = 64 << 20;
+/// Naming contexts that clients may make. They are made before the memory is compared.
+const NAMES_MAX: &str = "1000";
 /// What a server may take under attack, and by how much it may grow when its limits are reached.
 const MOST_KIB: u64 = 384 << 10;
 const GROWTH_KIB: u64 = 32 << 10;
@@ -83,7 +85,8 @@ impl Servers {
             Served::start(&options.corbie, name, command, more)
         };
         let serve = ["naming", "serve", "--print-reference"];
-        let names = start("naming", &serve, &["--store", &path("names.redb")])?;
+        let more = ["--store", &path("names.redb"), "--contexts-max", NAMES_MAX];
+        let names = start("naming", &serve, &more)?;
         let queues = QUEUES_OCTETS.to_string();
         let more = ["--store", &path("events"), "--queues-octets-max", &queues];
         let more = [&more[..], &["--channel", "plain", "--durable-channel", "durable"]].concat();
